@@ -1,0 +1,1 @@
+"""Layoutledger's planner."""
