@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import rfc8785
 
@@ -18,9 +18,9 @@ def _exact(value: Any) -> Any:
     if isinstance(value, int):
         return value if abs(value) <= LARGEST_EXACT_INTEGER else str(value)
     if isinstance(value, dict):
-        return {key: _exact(item) for key, item in value.items()}
+        return {key: _exact(item) for key, item in cast("dict[Any, Any]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_exact(item) for item in value]
+        return [_exact(item) for item in cast("list[Any]", value)]
     return value
 
 
@@ -29,6 +29,7 @@ def canonical_json(value: Any) -> bytes:
 
     Raises:
         InvalidInputError: the value holds NaN, an infinity or something JSON has no form for.
+
     """
     try:
         return rfc8785.dumps(_exact(value))

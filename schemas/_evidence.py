@@ -1,0 +1,231 @@
+"""What the log's events carry: one record a type, each versioned; see `PAYLOADS`."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from schemas._base import Record
+from schemas._cell import Candidate, CellFacts, CellIdentity, Features, Fingerprint
+from schemas._manifest import FitArguments, Manifest
+from schemas._table import Domain
+from schemas._verdict import GateVerdict, Metrics
+
+FailureKind = Literal[
+    "exception",
+    "killed",
+    "timeout",
+    "out_of_memory",
+    "admission_refused",
+    "non_finite_loss",
+    "interrupted",
+    "missing_corpus",
+    "incomplete",
+    "warmup_never_quiet",
+    "launch",
+]
+
+
+class CampaignOpened(Record):
+    """The manifest, before the first sample."""
+
+    manifest: Manifest
+    manifest_digest: str
+
+
+class CellStarted(Record):
+    """An attempt begins: who measures what."""
+
+    cell: str
+    identity: CellIdentity
+    number: int = Field(ge=1, description="the attempt's number within the cell")
+    engine: str
+    environment: dict[str, Any]
+
+
+class CellDescribed(Record):
+    """What the worker built: facts, fingerprint, tree and candidates."""
+
+    cell: str
+    facts: CellFacts
+    fingerprint: Fingerprint
+    rows: int = Field(ge=1)
+    tokens: int = Field(ge=1, description="logical tokens, all rows together")
+    tree_decisions: int = Field(ge=0)
+    tree_segments: int = Field(ge=1)
+    candidates: tuple[Candidate, ...]
+    automatic: Candidate
+    automatic_version: int = Field(ge=1, description="coefficient version of the automatic selection")
+
+
+class SampleRecorded(Record):
+    """One timed round of one candidate: forward and backward, maximum over ranks, milliseconds."""
+
+    cell: str
+    candidate: str
+    role: Literal["warmup", "measured"]
+    round: int = Field(ge=0)
+    position: int = Field(ge=0, description="order of running within the round")
+    ms: float = Field(ge=0, description="maximum over ranks")
+    ms_ranks: tuple[float, ...]
+    compile_events: int = Field(ge=0, description="compilations seen on any rank during the sample")
+    run_delay_pct: tuple[float, ...] = Field(description="a rank's scheduler run delay over wall time")
+    loss: float
+    usable: bool
+    reason: str | None = Field(default=None, description="why it is not usable")
+
+
+class CellCompleted(Record):
+    """Exit status 0, every rank's end report and the expected samples are there."""
+
+    cell: str
+    usable: dict[str, int] = Field(description="usable samples by candidate")
+    rank_reports: tuple[dict[str, Any], ...]
+    wall_s: float
+
+
+class CellFailed(Record):
+    """Why an attempt ended without its samples; those it had stay."""
+
+    cell: str
+    kind: FailureKind
+    message: str
+    exit_codes: tuple[int | None, ...] = ()
+    last_collectives: tuple[str, ...] = ()
+    log_tail: str = ""
+    samples: int = Field(default=0, ge=0)
+
+
+class ImportedCandidate(Record):
+    """Median and spread of a candidate measured elsewhere."""
+
+    label: str
+    features: Features
+    median_ms: float = Field(gt=0)
+    n: int = Field(ge=1)
+    spread_pct: float = Field(ge=0)
+
+
+class CellImported(Record):
+    """A cell whose aggregates another project measured."""
+
+    cell: str
+    identity: CellIdentity
+    facts: CellFacts
+    fingerprint: Fingerprint
+    candidates: tuple[ImportedCandidate, ...]
+
+
+class CellExcluded(Record):
+    """A cell taken out of the fit, with a reason that a reviewer can judge."""
+
+    cell: str
+    reason: str = Field(min_length=1, pattern=r"\S")
+    reference: str = ""
+    by: str
+
+
+class ImportRecorded(Record):
+    """Where imported evidence came from."""
+
+    source_format: str
+    file_name: str
+    file_digest: str
+    cells: int
+    claims: dict[str, Any] = Field(default_factory=dict, description="what the source says of itself")
+
+
+class FitCompleted(Record):
+    """An integer table, what it stands on, and how it was judged."""
+
+    arguments: FitArguments
+    manifest_digest: str
+    training_cells: tuple[str, ...]
+    holdout_cells: tuple[str, ...]
+    excluded_cells: tuple[str, ...]
+    table_id: str
+    table: dict[str, int]
+    table_digest: str
+    metrics: dict[str, Metrics] = Field(description="all, train, holdout")
+    by_model: dict[str, Metrics]
+    by_shape: dict[str, Metrics]
+    by_family: dict[str, Metrics]
+    hand_set: Metrics = Field(description="the version-1 score on the same cells")
+    gates: tuple[GateVerdict, ...]
+    passed: bool
+
+
+class CertificateIssued(Record):
+    """A certificate was made from the views."""
+
+    digest: str
+    fit: str
+    table_digest: str
+    evidence_root: str
+    table_id: str
+
+
+class CertificateRefused(Record):
+    """A certificate was asked for and not given."""
+
+    fit: str
+    reasons: tuple[str, ...] = Field(min_length=1)
+
+
+class RegisteredTable(Record):
+    """A table in a registered version."""
+
+    table_id: str
+    table_digest: str
+    certificate: str
+    domain: Domain
+
+
+class VersionRegistered(Record):
+    """A coefficient version entered the model registry."""
+
+    model: str
+    version: int = Field(ge=1)
+    bundle_digest: str
+    tables: tuple[RegisteredTable, ...]
+
+
+class ReviewRecorded(Record):
+    """A person's verdict on a certificate."""
+
+    certificate: str
+    aspect: Literal["correctness", "adoption"]
+    verdict: Literal["clear", "changes_requested", "approve", "hold"]
+    by: str = Field(min_length=1, pattern=r"\S")
+    reason: str = Field(min_length=1, pattern=r"\S")
+
+
+class AliasMoved(Record):
+    """An alias of the registered model points elsewhere."""
+
+    model: str
+    alias: str
+    version: int | None
+    previous: int | None
+    by: str
+    reason: str = Field(min_length=1, pattern=r"\S")
+    forced: bool = False
+    origin: Literal["promote", "rollback", "observed"] = "promote"
+
+
+PAYLOADS: dict[str, type[Record]] = {
+    "campaign.opened": CampaignOpened,
+    "cell.started": CellStarted,
+    "cell.described": CellDescribed,
+    "sample.recorded": SampleRecorded,
+    "cell.completed": CellCompleted,
+    "cell.failed": CellFailed,
+    "cell.imported": CellImported,
+    "cell.excluded": CellExcluded,
+    "import.recorded": ImportRecorded,
+    "fit.completed": FitCompleted,
+    "certificate.issued": CertificateIssued,
+    "certificate.refused": CertificateRefused,
+    "version.registered": VersionRegistered,
+    "review.recorded": ReviewRecorded,
+    "alias.moved": AliasMoved,
+}

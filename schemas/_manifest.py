@@ -1,0 +1,121 @@
+"""The campaign's manifest: cells, protocol, holdout, fit arguments and gates, all fixed before a sample."""
+
+from collections import Counter
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from schemas._base import Record
+from schemas._canonical import digest_json
+from schemas._cell import CellIdentity
+
+MANIFEST_SCHEMA = "layoutledger.manifest.v1"
+
+
+class Protocol(Record):
+    """How each cell is measured."""
+
+    rounds: int = Field(default=7, ge=1, description="measured rounds, each candidate once a round")
+    required: int = Field(default=5, ge=1, description="usable samples that each candidate must reach")
+    extra_rounds: int = Field(default=0, ge=0, description="rounds that may be added to reach `required`")
+    warmup_rounds: int = Field(default=1, ge=1, description="least warm-up rounds")
+    warmup_limit: int = Field(default=8, ge=1, description="most warm-up rounds before the cell fails")
+    threads_per_rank: int = Field(default=1, ge=1)
+    disturbed_pct: float = Field(
+        default=20.0, gt=0, description="run delay over wall time above which a sample is not usable"
+    )
+    timeout_s: float = Field(default=600.0, gt=0, description="a cell's limit; then its processes are ended")
+    seed: int = Field(default=0, ge=0)
+
+
+class HoldoutRule(Record):
+    """Which cells are kept from the fit: a substring of the key, or the odd groups of a workload."""
+
+    contains: tuple[str, ...] = ()
+    odd_groups_of: tuple[str, ...] = ()
+
+    def holds_out(self, key: str) -> bool:
+        """Whether the cell of this key is held out."""
+        if any(part in key for part in self.contains):
+            return True
+        group = key.rsplit("|g", 1)
+        odd = len(group) == 2 and group[1].isdigit() and int(group[1]) % 2 == 1
+        return odd and any(name in key for name in self.odd_groups_of)
+
+
+class Gates(Record):
+    """Limits that the integer table must keep on the held-out cells, in percent."""
+
+    pairwise_min_pct: float = 90.0
+    separation_pct: float = Field(default=3.0, description="pairs closer than this are a tie")
+    regret_median_max_pct: float = 2.0
+    regret_p95_max_pct: float = 5.0
+    regret_max_pct: float = 10.0
+    clear_winner_pct: float = 5.0
+
+
+class FitArguments(Record):
+    """Which method over which terms."""
+
+    method: str = Field(default="nnls-regret", min_length=1)
+    terms: tuple[str, ...] = Field(min_length=1)
+
+
+class WorkloadSpec(Record):
+    """How the token rows of a workload are generated, or which file they are read from."""
+
+    kind: Literal["grpo", "heterogeneous", "caterpillar", "unique", "file", "imported"]
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class ModelSpec(Record):
+    """Which model a cell runs."""
+
+    preset: str
+    parameters: dict[str, Any] = Field(default_factory=dict, description="overrides of the preset's config")
+
+
+class CellPlan(Record):
+    """One expected cell and what is needed to measure it."""
+
+    identity: CellIdentity
+    workload: WorkloadSpec
+    model: ModelSpec
+    dtype: str = "float32"
+    device: Literal["cpu", "cuda", "recorded"] = "cpu"
+
+
+class Manifest(Record):
+    """A campaign's expected cells and rules; its digest binds them."""
+
+    schema_name: Literal["layoutledger.manifest.v1"] = Field(default=MANIFEST_SCHEMA, alias="schema")
+    campaign: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")
+    title: str = Field(default="", max_length=400)
+    table_id: str = Field(min_length=1, max_length=120)
+    cells: tuple[CellPlan, ...] = Field(min_length=1)
+    protocol: Protocol = Field(default_factory=Protocol)
+    holdout: HoldoutRule = Field(default_factory=HoldoutRule)
+    fit: FitArguments
+    gates: Gates = Field(default_factory=Gates)
+
+    @model_validator(mode="after")
+    def _distinct_cells(self) -> Self:
+        counts = Counter(plan.identity.key for plan in self.cells)
+        doubled = sorted(key for key, count in counts.items() if count > 1)
+        if doubled:
+            raise ValueError(f"cells appear more than once: {', '.join(doubled)}; each cell may stand once")
+        return self
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every expected cell's key, in manifest order."""
+        return tuple(plan.identity.key for plan in self.cells)
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the canonical manifest."""
+        return digest_json(self.plain())
+
+    def holdout_keys(self) -> tuple[str, ...]:
+        """Keys of the held-out cells, in manifest order."""
+        return tuple(key for key in self.keys if self.holdout.holds_out(key))
