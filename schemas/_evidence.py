@@ -6,6 +6,7 @@ from pydantic import Field
 
 from schemas._base import Record
 from schemas._cell import Candidate, CellFacts, CellIdentity, Features, Fingerprint
+from schemas._certificate import EvidenceRoot
 from schemas._manifest import FitArguments, Manifest
 from schemas._table import Domain
 from schemas._verdict import GateVerdict, Metrics
@@ -139,6 +140,7 @@ class FitCompleted(Record):
 
     arguments: FitArguments
     manifest_digest: str
+    evidence: EvidenceRoot = Field(description="the segments that held the evidence when it was fitted")
     training_cells: tuple[str, ...]
     holdout_cells: tuple[str, ...]
     excluded_cells: tuple[str, ...]

@@ -1,0 +1,41 @@
+# Two commands for a newcomer: `make quickstart` measures, certifies and plans; `make test` proves the house.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export MLFLOW_DISABLE_TELEMETRY := true
+
+.PHONY: quickstart test slow lint types contracts schemas check clean
+
+quickstart: $(STAMP)
+	$(BIN)/layoutledger quickstart
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+slow: $(STAMP)
+	$(BIN)/python -m pytest -m slow
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/pyright
+
+contracts: $(STAMP)
+	$(BIN)/lint-imports
+
+schemas: $(STAMP)
+	$(BIN)/python -m schemas._jsonschema
+
+check: lint types contracts test
+
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --editable .
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,52 @@
+"""The certificate as a file: canonical JSON values, one line a cell, so that two differ line by line."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from schemas import InvalidInputError, Statement, canonical_json
+
+
+def render_statement(statement: Statement) -> bytes:
+    """The file's bytes: the canonical JSON of each part, cells and verdicts a line each.
+
+    White space between parts is for people; the certificate's digest is over the canonical JSON of the whole.
+    """
+    whole = statement.plain()
+    predicate = cast("dict[str, Any]", whole.pop("predicate"))
+    head = [f"{_text(key)}:{_text(whole[key])}" for key in sorted(whole)]
+    body = [f"  {_text(key)}:{_part(predicate[key])}" for key in sorted(predicate)]
+    text = "{\n " + ",\n ".join([*head, '"predicate":{\n' + ",\n".join(body) + "\n }"]) + "\n}\n"
+    return text.encode()
+
+
+def _part(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        items = ",\n".join(f"   {_text(item)}" for item in cast("list[Any]", value))
+        return f"[\n{items}\n  ]"
+    if isinstance(value, dict) and value and all(isinstance(v, dict) for v in cast("Any", value).values()):
+        entries = cast("dict[str, Any]", value)
+        items = ",\n".join(f"   {_text(key)}:{_text(entries[key])}" for key in sorted(entries))
+        return f"{{\n{items}\n  }}"
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    return canonical_json(value).decode()
+
+
+def read_statement(path: Path) -> Statement:
+    """Parse a certificate file.
+
+    Raises:
+        InvalidInputError: unreadable, no JSON, another type, a field missing, subjects that do not agree.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    try:
+        content = json.loads(data)
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{path}: not JSON: {error}") from error
+    return Statement.parse(content, where=str(path))

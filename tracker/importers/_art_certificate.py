@@ -1,0 +1,202 @@
+"""Read a calibration certificate of the origin project (OpenPipe/ART, certificate schema v1)."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from schemas import (
+    CellFacts,
+    CellIdentity,
+    CellImported,
+    CellPlan,
+    DeviceClass,
+    Features,
+    Fingerprint,
+    FitArguments,
+    Geometry,
+    HoldoutRule,
+    ImportedCandidate,
+    ImportRecorded,
+    InvalidInputError,
+    Manifest,
+    ModelSpec,
+    ParallelShape,
+    Protocol,
+    WorkloadSpec,
+    digest_bytes,
+    table_digest,
+)
+
+SOURCE_FORMAT = "art.dev.trainer_rank_cost_calibration_certificate.v1"
+ALWAYS_HELD_OUT_ODD_GROUPS = ("cal-ellavox",)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedEvidence:
+    """What an import brings: a campaign's manifest, its cells, and where they came from."""
+
+    manifest: Manifest
+    cells: tuple[CellImported, ...]
+    record: ImportRecorded
+
+
+def read_art_certificate(path: Path, *, campaign: str | None = None) -> ImportedEvidence:
+    """Turn a certificate file into a manifest and imported cells; nothing is written.
+
+    Args:
+        path: the JSON file.
+        campaign: name of the campaign to make; the file's table id where omitted.
+
+    Raises:
+        InvalidInputError: not readable, another schema, a field missing, a digest that does not match.
+    """
+    data, content = _load(path)
+    where = str(path)
+    try:
+        _check_digest(content, where)
+        cells = tuple(_cell(cell, where=f"{where}: cells[{i}]") for i, cell in enumerate(content["cells"]))
+        manifest = _manifest(content, cells, campaign)
+        _check_expected(content, cells, where)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise InvalidInputError(
+            f"{where}: not a complete {SOURCE_FORMAT} certificate: {type(error).__name__} {error}"
+        ) from error
+    claims = {key: content[key] for key in ("integer_table_milli_us", "integer_table_sha256", "metrics")}
+    record = ImportRecorded(
+        source_format=SOURCE_FORMAT,
+        file_name=path.name,
+        file_digest=digest_bytes(data),
+        cells=len(cells),
+        claims=claims,
+    )
+    return ImportedEvidence(manifest, cells, record)
+
+
+def _load(path: Path) -> tuple[bytes, dict[str, Any]]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    try:
+        content = json.loads(data)
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{path}: not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise InvalidInputError(f"{path}: not a certificate: the file holds no JSON object")
+    found = cast("dict[str, Any]", content)
+    if found.get("schema") != SOURCE_FORMAT:
+        raise InvalidInputError(
+            f"{path}: schema is {found.get('schema')!r}, expected {SOURCE_FORMAT!r}; is it the right file?"
+        )
+    return data, found
+
+
+def _check_digest(content: dict[str, Any], where: str) -> None:
+    found = table_digest(content["integer_table_milli_us"])
+    if found != content["integer_table_sha256"]:
+        raise InvalidInputError(
+            f"{where}: integer_table_sha256 is {content['integer_table_sha256']}, "
+            f"but the table in the file gives {found}; the file was changed or damaged"
+        )
+
+
+def _check_expected(content: dict[str, Any], cells: tuple[CellImported, ...], where: str) -> None:
+    manifest = cast("dict[str, Any]", content.get("manifest") or {})
+    expected = set(cast("list[str]", manifest.get("expected") or []))
+    present = {cell.cell for cell in cells}
+    if expected and expected != present:
+        raise InvalidInputError(
+            f"{where}: the manifest and the cells differ: missing {sorted(expected - present)}, "
+            f"unexpected {sorted(present - expected)}"
+        )
+
+
+def _manifest(content: dict[str, Any], cells: tuple[CellImported, ...], campaign: str | None) -> Manifest:
+    arguments = content["fit_arguments"]
+    holdout = tuple(part for part in str(arguments["holdout"]).split(",") if part)
+    workloads = {str(cell["cell"]): dict(cell.get("workload") or {}) for cell in content["cells"]}
+    return Manifest(
+        campaign=campaign or campaign_name(content["table_id"]),
+        title=f"Imported calibration evidence {content['table_id']}",
+        table_id=content["table_id"],
+        cells=tuple(
+            CellPlan(
+                identity=cell.identity,
+                workload=WorkloadSpec(kind="imported", parameters=workloads[cell.cell]),
+                model=ModelSpec(preset=cell.identity.model),
+                dtype=cell.fingerprint.dtype,
+                device="recorded",
+            )
+            for cell in cells
+        ),
+        protocol=Protocol(required=max(1, int(arguments["require_complete"]))),
+        holdout=HoldoutRule(contains=holdout, odd_groups_of=ALWAYS_HELD_OUT_ODD_GROUPS),
+        fit=FitArguments(
+            method="nnls-regret" if arguments["objective"] == "regret" else "nnls",
+            terms=tuple(arguments["terms"]),
+        ),
+    )
+
+
+def campaign_name(text: str) -> str:
+    """A campaign name from free text: lower case, everything unusual a dash."""
+    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")[:63] or "imported"
+
+
+def _cell(cell: dict[str, Any], *, where: str) -> CellImported:
+    key = str(cell["cell"])
+    shape = ParallelShape.parse(
+        dict(zip(("tp", "cp", "ep", "etp"), cell["shape"], strict=True)), where=f"{where}.shape"
+    )
+    facts = {name: int(value) for name, value in cell["facts"].items()}
+    identity = CellIdentity(
+        workload=key.split("|", 1)[0],
+        family=key.split("|", 1)[0],
+        model=str(cell["model"]),
+        layers=facts["layers"],
+        shape=shape,
+        group=cast("dict[str, Any]", cell.get("workload") or {}).get("group"),
+    )
+    if identity.key != key:
+        raise InvalidInputError(f"{where}: its parts give the key {identity.key!r}, the file says {key!r}")
+    return CellImported(
+        cell=key,
+        identity=identity,
+        facts=CellFacts.parse(facts | {"uses_gdn": bool(facts["uses_gdn"])}, where=f"{where}.facts"),
+        fingerprint=_fingerprint(cell, where),
+        candidates=tuple(
+            ImportedCandidate(
+                label=str(candidate["label"]),
+                features=Features.parse(candidate["features"], where=f"{where}.candidates[{i}]"),
+                median_ms=float(candidate["median_ms"]),
+                n=int(candidate["n"]),
+                spread_pct=float(candidate["spread_pct"]),
+            )
+            for i, candidate in enumerate(cell["candidates"])
+        ),
+    )
+
+
+def _fingerprint(cell: dict[str, Any], where: str) -> Fingerprint:
+    major, minor = cell["device_capability"]
+    return Fingerprint(
+        source=str(cell["source"]),
+        workload=str(cell["requests_sha256"]),
+        device=str(cell["device"]),
+        device_class=DeviceClass(
+            capability=f"sm_{int(major)}{int(minor)}",
+            memory=_memory_bucket(str(cell["device_memory_class"]), where),
+        ),
+        dtype=str(cell["param_dtype"]).removeprefix("torch."),
+        geometry=Geometry.parse(cell["geometry"], where=f"{where}.geometry"),
+    )
+
+
+def _memory_bucket(name: str, where: str) -> Any:
+    gigabytes = re.fullmatch(r"hbm-(\d+)g", name)
+    if gigabytes is None:
+        raise InvalidInputError(f"{where}.device_memory_class: {name!r} is not of the form 'hbm-141g'")
+    size = int(gigabytes[1])
+    return "below-70g" if size < 70 else "70g-to-120g" if size <= 120 else "above-120g"
