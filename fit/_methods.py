@@ -1,0 +1,74 @@
+"""Fitting methods by name, and the table that one gives."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from fit._cells import Evidence, FitCell, Floats, check_terms, compile_cells
+from fit._keys import as_table, whole
+from fit._pairs import within_cells
+from fit._refine import RegretLoss, refine
+from fit._squares import least_squares
+from schemas import FitArguments, IncompleteEvidenceError, InvalidInputError, table_digest
+
+
+@dataclass(frozen=True, slots=True)
+class FittedTable:
+    """An integer table and the procedure that gave it.
+
+    Args:
+        coefficients: integer milli-microseconds per unit by term name, in the order of the arguments.
+        method: the procedure's name.
+    """
+
+    coefficients: dict[str, int]
+    method: str
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the table."""
+        return table_digest(self.coefficients)
+
+
+Method = Callable[[Evidence], Mapping[str, int]]
+"""From the compiled training cells to an integer table over some or all of their terms."""
+
+
+def nnls(evidence: Evidence) -> Mapping[str, int]:
+    """Non-negative least squares alone, rounded."""
+    return as_table(evidence, whole(least_squares(evidence, within_cells(evidence))))
+
+
+def nnls_regret(evidence: Evidence) -> Mapping[str, int]:
+    """The published procedure: least squares, then the coordinate search for regret, then rounding."""
+    start: Floats = least_squares(evidence, within_cells(evidence))
+    best, _ = refine(RegretLoss.of(evidence), start)
+    return as_table(evidence, whole(best))
+
+
+METHODS: Mapping[str, Method] = MappingProxyType({"nnls-regret": nnls_regret, "nnls": nnls})
+"""Every method by its name in ``FitArguments.method``."""
+
+
+def fit_table(cells: Sequence[FitCell], arguments: FitArguments) -> FittedTable:
+    """Fit the integer table of training cells.
+
+    The same cells in the same order give the same integers on every machine.
+
+    Args:
+        cells: the training cells; the caller keeps the held-out ones away.
+        arguments: which method, over which terms.
+
+    Raises:
+        InvalidInputError: an unknown method or term, or a cell that stands twice.
+        IncompleteEvidenceError: no cell, or no cell with two candidates to compare.
+    """
+    if arguments.method not in METHODS:
+        raise InvalidInputError(f"no fitting method {arguments.method!r}; there are {', '.join(METHODS)}")
+    check_terms(arguments.terms)
+    if not any(len(cell.candidates) > 1 for cell in cells):
+        raise IncompleteEvidenceError(
+            f"none of the {len(cells)} training cells has two candidates to compare; measure more cells"
+        )
+    evidence = compile_cells(cells, arguments.terms)
+    return FittedTable(dict(METHODS[arguments.method](evidence)), arguments.method)

@@ -1,0 +1,80 @@
+"""All pairs of candidates within a cell: the rows of the least squares, and what an ordering is judged on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fit._cells import Evidence, Floats, Indices, Ints, Mask
+
+SEPARATION_PCT = 3.0
+"""Two medians closer than this, relative to the faster, are a tie (design, section 8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs within cells, cell by cell, the earlier candidate first.
+
+    Args:
+        first: (pairs,) candidate index of the earlier one.
+        second: (pairs,) candidate index of the later one.
+        cell: (pairs,) cell index.
+    """
+
+    first: Indices
+    second: Indices
+    cell: Indices
+
+    def only(self, mask: Mask) -> "Pairs":
+        """The pairs under a mask."""
+        return Pairs(self.first[mask], self.second[mask], self.cell[mask])
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def within_cells(evidence: Evidence) -> Pairs:
+    """Every pair of candidates of one cell."""
+    ends = np.append(evidence.starts[1:], len(evidence.ms))
+    firsts: list[Indices] = []
+    seconds: list[Indices] = []
+    for start, end in zip(evidence.starts, ends, strict=True):
+        a, b = np.triu_indices(end - start, 1)
+        firsts.append(a + start)
+        seconds.append(b + start)
+    first = np.concatenate(firsts).astype(np.int64)
+    return Pairs(first, np.concatenate(seconds).astype(np.int64), evidence.cell_of[first])
+
+
+def separation_pct(evidence: Evidence, pairs: Pairs) -> Floats:
+    """(pairs,) how far the slower median lies above the faster, percent."""
+    a, b = evidence.ms[pairs.first], evidence.ms[pairs.second]
+    return np.abs(a - b) / np.minimum(a, b) * 100
+
+
+def ordered_pairs(evidence: Evidence, separation: float = SEPARATION_PCT) -> Pairs:
+    """The pairs that lie further apart than ``separation`` percent."""
+    pairs = within_cells(evidence)
+    return pairs.only(separation_pct(evidence, pairs) > separation)
+
+
+def right_order(evidence: Evidence, pairs: Pairs, keys: Ints) -> Mask:
+    """Which pairs the score keys order as the medians do; ``keys`` may have a second axis of tables."""
+    faster = evidence.ms[pairs.first] < evidence.ms[pairs.second]
+    cheaper = keys[pairs.first] < keys[pairs.second]
+    return cheaper == faster.reshape((-1,) + (1,) * (keys.ndim - 1))
+
+
+def pair_rows(evidence: Evidence, pairs: Pairs) -> tuple[Floats, Floats]:
+    """Weighted differences: the rows and targets of the least squares.
+
+    A pair weighs ``1 / sqrt(pairs of its cell)`` over the mean of its two times, so that every cell and
+    every scale of time counts alike.
+
+    Returns:
+        (pairs, terms) weighted differences of the terms, and (pairs,) those of the times in microseconds.
+    """
+    counts = np.bincount(pairs.cell, minlength=len(evidence.starts))[pairs.cell]
+    a, b = evidence.ms[pairs.first], evidence.ms[pairs.second]
+    weight = 1.0 / np.sqrt(counts) / (0.5 * (a + b))
+    units = evidence.units
+    return (units[pairs.first] - units[pairs.second]) * weight[:, None], weight * (a - b) * 1000.0
