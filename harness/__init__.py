@@ -1,1 +1,27 @@
-"""Layoutledger's harness."""
+"""Measured reality: workloads, the torch model, parallelism, the timing protocol, the campaign runner."""
+
+from harness._campaign import campaign_names, load_campaign, model_config, parse_campaign, parse_shape
+from harness._environment import cpu_device_class, environment_record, source_digest
+from harness._job import AutomaticChoice
+from harness._recorder import Attempt, Recorder
+from harness._runner import CampaignSummary, CellProgress, run_campaign
+from harness._workload import generate_rows, rows_digest
+
+__all__ = [
+    "Attempt",
+    "AutomaticChoice",
+    "CampaignSummary",
+    "CellProgress",
+    "Recorder",
+    "campaign_names",
+    "cpu_device_class",
+    "environment_record",
+    "generate_rows",
+    "load_campaign",
+    "model_config",
+    "parse_campaign",
+    "parse_shape",
+    "rows_digest",
+    "run_campaign",
+    "source_digest",
+]

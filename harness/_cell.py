@@ -1,0 +1,141 @@
+"""What a cell is made of on one rank: rows, tree, candidates, the planner's own choice, facts, fingerprint.
+
+No torch here: everything is the same on every rank.
+"""
+
+from dataclasses import dataclass
+
+from harness._campaign import model_config
+from harness._job import AutomaticChoice
+from harness._workload import Rows, generate_rows, rows_digest
+from harness.model import ModelConfig
+from planner import Layout, ScoringFacts, build_prefix_tree, mandatory_candidates, select_layout
+from schemas import (
+    AUTOMATIC,
+    Candidate,
+    CellDescribed,
+    CellFacts,
+    CellPlan,
+    DeviceClass,
+    Features,
+    Fingerprint,
+    Geometry,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A layout to be timed, under the name that its samples carry."""
+
+    name: str
+    layout: Layout
+    candidate: Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCell:
+    """A cell ready to run: rows, model configuration, the layouts to time, and their description."""
+
+    plan: CellPlan
+    rows: Rows
+    config: ModelConfig
+    variants: tuple[Variant, ...]
+    automatic: Candidate
+    facts: CellFacts
+    tree_decisions: int
+    tree_segments: int
+
+    def describe(
+        self, *, source: str, device: str, device_class: DeviceClass, automatic_version: int
+    ) -> CellDescribed:
+        """The cell as the ledger keeps it."""
+        mandatory = tuple(variant.candidate for variant in self.variants if variant.name != AUTOMATIC)
+        return CellDescribed(
+            cell=self.plan.identity.key,
+            facts=self.facts,
+            fingerprint=Fingerprint(
+                source=source,
+                workload=rows_digest(self.rows),
+                device=device,
+                device_class=device_class,
+                dtype=self.config.dtype,
+                geometry=Geometry(**self.config.geometry()),
+            ),
+            rows=len(self.rows),
+            tokens=sum(len(row) for row in self.rows),
+            tree_decisions=self.tree_decisions,
+            tree_segments=self.tree_segments,
+            candidates=mandatory,
+            automatic=self.automatic,
+            automatic_version=automatic_version,
+        )
+
+
+def prepare_cell(plan: CellPlan, automatic: AutomaticChoice) -> PreparedCell:
+    """Rows, tree and every layout of a cell.
+
+    The planner's own choice is timed by itself only where it is none of the mandatory candidates; elsewhere
+    its labels name the candidate whose samples are also its own.
+
+    Raises:
+        InvalidInputError: a workload or model that cannot be built.
+        NotFoundError: the workload's file is not there.
+
+    """
+    config = model_config(plan.model, plan.dtype)
+    rows = generate_rows(
+        plan.workload.kind, plan.workload.parameters, vocabulary=config.vocab, group=plan.identity.group
+    )
+    facts = _facts(plan, config)
+    tree = build_prefix_tree(rows)
+    variants = [
+        Variant(found.labels[0], found.layout, _candidate(found.labels, found.layout))
+        for found in mandatory_candidates(tree)
+    ]
+    choice = select_layout(tree, _scoring(facts), automatic.coefficients)
+    chosen = _candidate((AUTOMATIC, *choice.labels), choice.layout)
+    if not choice.labels:
+        variants.append(Variant(AUTOMATIC, choice.layout, chosen))
+    return PreparedCell(
+        plan, rows, config, tuple(variants), chosen, facts, len(tree.decisions), len(tree.segments)
+    )
+
+
+def _facts(plan: CellPlan, config: ModelConfig) -> CellFacts:
+    shape = plan.identity.shape
+    return CellFacts(
+        tp=shape.tp,
+        cp=shape.cp,
+        ep=shape.ep,
+        etp=shape.etp,
+        layers=config.layers,
+        gdn_layers=config.gdn_layers,
+        uses_gdn=config.uses_gdn,
+    )
+
+
+def _scoring(facts: CellFacts) -> ScoringFacts:
+    return ScoringFacts(
+        cp_size=facts.cp,
+        tp_size=facts.tp,
+        layers=facts.layers,
+        gdn_layers=facts.gdn_layers,
+        uses_gdn=facts.uses_gdn,
+        ep_size=facts.ep,
+        etp_size=facts.etp,
+    )
+
+
+def _candidate(labels: tuple[str, ...], layout: Layout) -> Candidate:
+    features = layout.features
+    return Candidate(
+        label=labels[0],
+        labels=labels,
+        decisions=layout.decisions,
+        features=Features(
+            packed_tokens=features.packed_tokens,
+            segment_count=features.segment_count,
+            max_depth=features.max_depth,
+            segments_below=features.segments_below,
+        ),
+    )

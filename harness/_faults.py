@@ -1,0 +1,77 @@
+"""Real faults on demand, for tests of what then happens; a job's cells carry none unless a test put it in."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from harness._job import Fault
+
+_FAR_TOO_MUCH_BYTES = 2**52
+
+
+class FaultInjector:
+    """Strikes once, at the sample that a `Fault` names; does nothing without one."""
+
+    def __init__(self, fault: Fault | None, rank: int) -> None:
+        self._fault = fault if fault is not None and fault.rank == rank else None
+
+    def strike(self, role: str, round_number: int, model: nn.Module) -> None:
+        """Suffer the fault if it is due."""
+        fault = self._fault
+        if fault is None or (fault.role, fault.round) != (role, round_number):
+            return
+        self._fault = None
+        _STRIKES[fault.kind](model)
+
+
+def _raise(_: nn.Module) -> None:
+    raise RuntimeError("a fault that a test asked for")
+
+
+def _kill(_: nn.Module) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _hang(_: nn.Module) -> None:
+    # The peers then wait for this rank inside their next collective.
+    while True:
+        time.sleep(60)
+
+
+def _non_finite(model: nn.Module) -> None:
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(float("nan"))
+
+
+def _out_of_memory(_: nn.Module) -> None:
+    torch.empty(_FAR_TOO_MUCH_BYTES, dtype=torch.uint8)
+
+
+def _leave(_: nn.Module) -> None:
+    os._exit(0)
+
+
+def _recompile(_: nn.Module) -> None:
+    """One real compilation by dynamo."""
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
+
+
+def _stall(_: nn.Module) -> None:
+    time.sleep(0.5)
+
+
+_STRIKES: dict[str, Callable[[nn.Module], None]] = {
+    "exception": _raise,
+    "kill": _kill,
+    "hang": _hang,
+    "non_finite": _non_finite,
+    "out_of_memory": _out_of_memory,
+    "leave": _leave,
+    "recompile": _recompile,
+    "stall": _stall,
+}

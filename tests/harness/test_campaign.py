@@ -1,0 +1,121 @@
+import pytest
+
+from harness._campaign import campaign_names, load_campaign, parse_campaign, parse_shape
+from schemas import InvalidInputError, NotFoundError, ParallelShape
+
+TEXT = """
+campaign = "mine"
+table_id = "mine"
+[fit]
+terms = ["token_per_rank"]
+[holdout]
+odd_groups_of = ["g"]
+[models.m]
+preset = "hybrid-small"
+parameters = { layers = 8 }
+[models.a]
+preset = "attention-small"
+[workloads.g]
+kind = "grpo"
+parameters = { prompts = 2, completions = 2, prompt = 8, completion = 4 }
+[workloads.u]
+kind = "unique"
+family = "control"
+parameters = { rows = 3, length = 5 }
+[[cells]]
+workloads = ["g"]
+models = ["m", "a"]
+shapes = ["tp1cp1", "tp2cp1"]
+groups = [0, 1]
+[[cells]]
+workloads = ["u"]
+models = ["a"]
+shapes = ["tp1cp1"]
+"""
+
+
+def test_a_file_expands_to_every_combination_in_order() -> None:
+    manifest = parse_campaign(TEXT, "mine.toml")
+    assert manifest.keys == (
+        "g|m|L8|tp1|cp1|g0",
+        "g|m|L8|tp1|cp1|g1",
+        "g|m|L8|tp2|cp1|g0",
+        "g|m|L8|tp2|cp1|g1",
+        "g|a|L4|tp1|cp1|g0",
+        "g|a|L4|tp1|cp1|g1",
+        "g|a|L4|tp2|cp1|g0",
+        "g|a|L4|tp2|cp1|g1",
+        "u|a|L4|tp1|cp1",
+    )
+    assert manifest.holdout_keys() == tuple(key for key in manifest.keys if key.endswith("g1"))
+    assert [cell.identity.family for cell in manifest.cells] == ["grpo"] * 8 + ["control"]
+    assert manifest.cells[0].model.parameters == {"layers": 8}
+
+
+def test_the_same_file_gives_the_same_manifest_digest() -> None:
+    assert parse_campaign(TEXT, "a").digest == parse_campaign(TEXT, "b").digest
+
+
+@pytest.mark.parametrize("name", campaign_names())
+def test_every_shipped_campaign_expands(name: str) -> None:
+    manifest = load_campaign(name)
+    assert manifest.campaign == name
+    held = manifest.holdout_keys()
+    assert held
+    assert len(held) < len(manifest.keys)
+    models = {cell.identity.model for cell in manifest.cells}
+    assert {plan.identity.model for plan in manifest.cells if plan.identity.key in held} == models
+    assert {plan.identity.model for plan in manifest.cells if plan.identity.key not in held} == models
+
+
+def test_a_path_is_read_as_a_file_and_its_workload_files_are_found_beside_it(tmp_path) -> None:
+    text = TEXT.replace('kind = "unique"', 'kind = "file"').replace("{ rows = 3, length = 5 }", '{ path = "r.jsonl" }')
+    (tmp_path / "mine.toml").write_text(text)
+    manifest = load_campaign(tmp_path / "mine.toml")
+    assert manifest.cells[-1].workload.parameters == {"path": str(tmp_path / "r.jsonl")}
+
+
+def test_an_unknown_campaign_lists_those_there_are() -> None:
+    with pytest.raises(NotFoundError, match="cpu-quick"):
+        load_campaign("cpu-quik")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[fit]", "[fit", ["not TOML"]),
+        ('campaign = "mine"', 'campaign = "Mine!"', ["campaign"]),
+        ('campaign = "mine"\n', "", ["campaign", "required"]),
+        ("[holdout]", "[hold]", ["hold"]),
+        ('preset = "hybrid-small"', 'preset = "hybrid-smal"', ["models.m", "hybrid-small"]),
+        ("{ layers = 8 }", "{ layer = 8 }", ["models.m", "layer", "layers"]),
+        ("{ layers = 8 }", '{ layers = "8" }', ["models.m", "layers", "int"]),
+        ("{ layers = 8 }", "{ heads = 3 }", ["models.m", "heads"]),
+        ('kind = "unique"', 'kind = "uniqe"', ["workloads.u", "uniqe", "unique"]),
+        ("prompt = 8", "promt = 8", ["workloads.g", "promt"]),
+        ('workloads = ["u"]', 'workloads = ["v"]', ["entry 2", "v", "g, u"]),
+        ('models = ["a"]', 'models = ["b"]', ["entry 2", "models", "b"]),
+        ('"tp2cp1"', '"tp2cp"', ["entry 1", "tp2cp"]),
+        ('"tp2cp1"', '"tp4cp1"', ["entry 1", "m", "kv_heads"]),
+        ('"tp2cp1"', '"tp1cp1ep2"', ["entry 1", "experts"]),
+        ('"tp2cp1"', '"tp1cp1"', ["more than once", "g|m|L8|tp1|cp1|g0"]),
+        ("groups = [0, 1]", "groups = [-1]", ["entry 1", "group"]),
+        ("[fit]", "[protocol]\nrequired = 9\n[fit]", ["protocol.required", "9"]),
+        ("[fit]", "[protocol]\nwarmup_rounds = 9\n[fit]", ["warmup_limit"]),
+        ("[fit]", "[protocol]\nround = 9\n[fit]", ["protocol.round"]),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_with_the_file(old: str, new: str, words: list[str]) -> None:
+    assert old in TEXT
+    with pytest.raises(InvalidInputError) as caught:
+        parse_campaign(TEXT.replace(old, new, 1), "mine.toml")
+    for word in ["mine.toml", *words]:
+        assert word in str(caught.value)
+
+
+def test_shapes_are_written_by_the_sizes_that_differ_from_one() -> None:
+    assert parse_shape("tp2cp1") == ParallelShape(tp=2)
+    assert parse_shape("cp4etp2ep2") == ParallelShape(cp=4, ep=2, etp=2)
+    for wrong in ("", "tp", "tp2tp2", "tp2 cp1", "xp2", "tp0"):
+        with pytest.raises(InvalidInputError):
+            parse_shape(wrong)
