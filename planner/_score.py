@@ -1,6 +1,7 @@
 """The production score: the integer that layouts are ordered by, and version 1, the hand-set fallback."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from planner._facts import LayoutFeatures, ScoringFacts
 from planner._terms import TERMS, WORK_PER_US
@@ -36,22 +37,45 @@ def term_contributions(
     }
 
 
+@dataclass(frozen=True, slots=True)
+class HandSetRates:
+    """The rates of version 1 in 1/1024 microseconds; ``token_per_rank`` is of a rank's tokens, rounded up."""
+
+    token: int
+    token_per_rank: int
+    segment: int
+    decision: int
+    first_level: int
+    further_level: int
+
+
+def hand_set_rates(facts: ScoringFacts) -> HandSetRates:
+    """Return the rates of version 1 (design, section 6: kept exactly, blind to tensor parallelism)."""
+    per_segment = 96 + 32 * facts.cp_size
+    level_layers = facts.layers if facts.uses_gdn else 0
+    return HandSetRates(
+        token=facts.layers * WORK_PER_US,
+        token_per_rank=per_segment,
+        segment=per_segment * WORK_PER_US,
+        decision=(64 + 32 * facts.cp_size) * WORK_PER_US,
+        first_level=level_layers * 768 * WORK_PER_US,
+        further_level=level_layers * 256 * WORK_PER_US,
+    )
+
+
 def hand_set_contributions(
     features: LayoutFeatures, facts: ScoringFacts, shared_decisions: int
 ) -> dict[str, int]:
-    """Parts of the version-1 work by name, in 1/1024 microseconds (design, section 6: kept exactly)."""
-    cp, layers, packed = facts.cp_size, facts.layers, features.packed_tokens
-    per_segment = 96 + 32 * cp
-    parts = {
-        "tokens": layers * packed * WORK_PER_US,
-        "tokens_per_rank": -(-packed // cp) * per_segment,
-        "segments": features.segment_count * per_segment * WORK_PER_US,
-        "shared_decisions": shared_decisions * (64 + 32 * cp) * WORK_PER_US,
+    """Parts of the version-1 work by name, in 1/1024 microseconds."""
+    rates = hand_set_rates(facts)
+    return {
+        "token": rates.token * features.packed_tokens,
+        "token_per_rank": rates.token_per_rank * -(-features.packed_tokens // facts.cp_size),
+        "segment": rates.segment * features.segment_count,
+        "decision": rates.decision * shared_decisions,
+        "first_level": rates.first_level * min(1, features.levels),
+        "further_level": rates.further_level * max(0, features.levels - 1),
     }
-    if facts.uses_gdn:
-        parts["first_level"] = min(1, features.levels) * layers * 768 * WORK_PER_US
-        parts["further_levels"] = max(0, features.levels - 1) * layers * 256 * WORK_PER_US
-    return parts
 
 
 def hand_set_work(features: LayoutFeatures, facts: ScoringFacts, shared_decisions: int) -> int:

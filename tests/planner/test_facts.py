@@ -1,0 +1,24 @@
+import pytest
+
+from planner import SEGMENT_THRESHOLDS, LayoutFeatures, ScoringFacts
+
+
+@pytest.mark.parametrize(
+    ("length", "index"), [(1, 0), (64, 0), (65, 1), (128, 1), (512, 3), (8192, 7), (8193, 7), (10**9, 7)]
+)
+def test_below_reads_the_first_threshold_that_is_no_less(length, index):
+    features = LayoutFeatures(0, 0, 1, tuple(range(100, 100 + len(SEGMENT_THRESHOLDS))))
+    assert features.below(length) == 100 + index
+
+
+def test_levels_are_those_past_the_first():
+    assert [LayoutFeatures(1, 1, depth, (0,) * 8).levels for depth in (1, 2, 5)] == [0, 1, 4]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"cp_size": 0}, {"tp_size": 0}, {"layers": 0}, {"gdn_layers": -1}, {"layers": 2, "gdn_layers": 3}],
+)
+def test_impossible_facts_are_refused(wrong):
+    with pytest.raises(ValueError, match=list(wrong)[-1]):
+        ScoringFacts(**wrong)
