@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         PromotionRefusedError,
         StoreUnavailableError,
     )
+    from schemas._event import Event, Source, Unit
     from schemas._evidence import (
         PAYLOADS,
         AliasMoved,
@@ -114,6 +115,9 @@ _HOME = {
     "NotFoundError": "_errors",
     "PromotionRefusedError": "_errors",
     "StoreUnavailableError": "_errors",
+    "Event": "_event",
+    "Source": "_event",
+    "Unit": "_event",
     "PAYLOADS": "_evidence",
     "AliasMoved": "_evidence",
     "CampaignOpened": "_evidence",
@@ -179,6 +183,7 @@ __all__ = [
     "CorruptionError",
     "DeviceClass",
     "Domain",
+    "Event",
     "EvidenceRoot",
     "FailureKind",
     "Features",
@@ -207,8 +212,10 @@ __all__ = [
     "RegisteredTable",
     "ReviewRecorded",
     "SampleRecorded",
+    "Source",
     "Statement",
     "StoreUnavailableError",
+    "Unit",
     "VersionRegistered",
     "Withheld",
     "WorkloadSpec",

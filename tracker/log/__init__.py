@@ -1,0 +1,63 @@
+"""The log is the truth: append-only segments of chained events (design section 4).
+
+```python
+log = Log(Path("ledger"))
+with log.open_segment("cpu-quick", Unit.ATTEMPT, {"cell": "..."}) as segment:
+    segment.append("sample.recorded", {...}, durable=False)
+    segment.append("cell.completed", {...})
+for place in log.segments("cpu-quick"):
+    events = read_segment(place.path)
+```
+"""
+
+from tracker.log._checkpoint import (
+    Checkpoint,
+    campaign_checkpoint,
+    check_inclusion,
+    inclusion_proof,
+    leaf_of,
+    read_seal,
+)
+from tracker.log._crash import CRASH_VARIABLE, crash_point
+from tracker.log._disk import Disk
+from tracker.log._log import Log
+from tracker.log._merkle import MerkleTree, audit_path, merkle_root, path_root
+from tracker.log._names import SegmentPath, check_campaign, segment_path
+from tracker.log._reader import DamagedSegmentError, iter_segment, read_open_segment, read_segment
+from tracker.log._recover import Recovered, Recovery, recover
+from tracker.log._upcast import UPCASTS, upcast
+from tracker.log._verify import Finding, verify_log
+from tracker.log._writer import SealedSegment, SegmentWriter
+
+__all__ = [
+    "CRASH_VARIABLE",
+    "UPCASTS",
+    "Checkpoint",
+    "DamagedSegmentError",
+    "Disk",
+    "Finding",
+    "Log",
+    "MerkleTree",
+    "Recovered",
+    "Recovery",
+    "SealedSegment",
+    "SegmentPath",
+    "SegmentWriter",
+    "audit_path",
+    "campaign_checkpoint",
+    "check_campaign",
+    "check_inclusion",
+    "crash_point",
+    "inclusion_proof",
+    "iter_segment",
+    "leaf_of",
+    "merkle_root",
+    "path_root",
+    "read_open_segment",
+    "read_seal",
+    "read_segment",
+    "recover",
+    "segment_path",
+    "upcast",
+    "verify_log",
+]

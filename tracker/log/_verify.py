@@ -1,0 +1,104 @@
+"""Every way in which the log is not what its writers left, without stopping at the first."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from schemas import CorruptionError, InvalidInputError
+from tracker.log._checkpoint import Checkpoint, campaign_checkpoint
+from tracker.log._disk import claimed
+from tracker.log._log import Log
+from tracker.log._names import (
+    FRESH_SUFFIX,
+    OPEN_SUFFIX,
+    RECOVERING_SUFFIX,
+    is_campaign_folder,
+    is_segment_file,
+)
+from tracker.log._reader import DamagedSegmentError, iter_segment, read_open_segment
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that does not verify: what, where, what was expected, what was found."""
+
+    what: str
+    where: str
+    expected: str
+    found: str
+
+    def plain(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+def verify_log(log: Log, checkpoints: Iterable[Checkpoint] = ()) -> list[Finding]:
+    """Verify every line of every segment; nothing is changed.
+
+    Args:
+        log: the log.
+        checkpoints: what certificates and the mirror say the log held: shows a deleted or replaced segment.
+
+    Returns:
+        Findings, in the order of the files; empty when all is well. A live writer's segment is verified as far
+        as it goes and is no finding; a dead writer's is one, for `recover` has not closed it.
+
+    """
+    findings: list[Finding] = []
+    if log.folder.is_dir():
+        for entry in sorted(log.folder.iterdir()):
+            findings.extend(_check_folder(entry))
+    for checkpoint in checkpoints:
+        findings.extend(_check_checkpoint(log, checkpoint))
+    return findings
+
+
+def _check_folder(folder: Path) -> Iterator[Finding]:
+    if not is_campaign_folder(folder):
+        yield Finding("unexpected file", str(folder), "only campaign folders", folder.name)
+        return
+    for path in sorted(folder.iterdir()):
+        if is_segment_file(path):
+            yield from _check_segment(path)
+        elif path.suffix in (FRESH_SUFFIX, RECOVERING_SUFFIX):
+            yield from _check_leftover(path)
+        else:
+            yield Finding("unexpected file", str(path), "only segments", path.name)
+
+
+def _check_segment(path: Path) -> Iterator[Finding]:
+    try:
+        if path.name.endswith(OPEN_SUFFIX):
+            read_open_segment(path)
+            yield from _check_leftover(path)
+        else:
+            for _ in iter_segment(path):
+                pass
+    except DamagedSegmentError as error:
+        yield Finding("damaged segment", f"{path}:{error.line}", error.expected, error.found)
+    except InvalidInputError as error:
+        yield Finding("unreadable segment", str(path), "events that this program knows", str(error))
+
+
+def _check_leftover(path: Path) -> Iterator[Finding]:
+    with claimed(path) as handle:
+        if handle is not None:
+            yield Finding("unsealed segment", str(path), "a seal, or a live writer", "neither: run recover")
+
+
+def _check_checkpoint(log: Log, checkpoint: Checkpoint) -> Iterator[Finding]:
+    folder = str(log.folder / checkpoint.campaign)
+    present = {place.segment for place in log.segments(checkpoint.campaign)}
+    missing = [segment for segment in checkpoint.segments if segment not in present]
+    for segment in missing:
+        yield Finding("deleted segment", folder, segment, "no sealed segment of that id")
+    if missing:
+        return
+    try:
+        root = campaign_checkpoint(log, checkpoint.campaign, checkpoint.segments).root
+    except CorruptionError as error:
+        yield Finding("checkpoint does not match", folder, checkpoint.root, str(error))
+        return
+    if root != checkpoint.root:
+        yield Finding("checkpoint does not match", folder, checkpoint.root, root)
