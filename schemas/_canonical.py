@@ -1,6 +1,7 @@
 """Canonical JSON (RFC 8785) and sha256 digests: what is hashed is what is written."""
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,19 +12,6 @@ from schemas._errors import InvalidInputError
 LARGEST_EXACT_INTEGER = 2**53 - 1
 
 
-def _exact(value: Any) -> Any:
-    """Integers that a JSON reader might round become strings; containers are walked."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) <= LARGEST_EXACT_INTEGER else str(value)
-    if isinstance(value, dict):
-        return {key: _exact(item) for key, item in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, (list, tuple)):
-        return [_exact(item) for item in cast("list[Any]", value)]
-    return value
-
-
 def canonical_json(value: Any) -> bytes:
     """The one byte string of a JSON value: RFC 8785, integers above 2^53-1 as strings.
 
@@ -32,11 +20,67 @@ def canonical_json(value: Any) -> bytes:
 
     """
     try:
-        return rfc8785.dumps(_exact(value))
-    except (rfc8785.CanonicalizationError, TypeError, RecursionError) as error:
+        try:
+            return _encode(_common(value)).encode()
+        except _UncommonError:
+            return rfc8785.dumps(_exact(value))
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError(
             f"cannot be written as canonical JSON: {error}; use finite numbers, strings, lists and objects"
         ) from error
+
+
+def _exact(value: Any) -> Any:
+    """Integers that a JSON reader might round become strings; containers are walked."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= LARGEST_EXACT_INTEGER else str(value)
+    if isinstance(value, dict):
+        return {key: _exact(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_exact(item) for item in cast("list[Any]", value)]
+    return value
+
+
+# The standard encoder is thirty times as fast, and right for what nearly every event is made of.
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, sort_keys=True, separators=(",", ":")
+).encode
+
+
+class _UncommonError(Exception):
+    """A value that the standard encoder spells otherwise than RFC 8785."""
+
+
+def _common(value: Any) -> Any:
+    """The value as `_exact` has it, when the standard encoder spells all of it as RFC 8785 does."""
+    kind: type[Any] = type(value)
+    if kind is str or value is None or kind is bool:
+        return value
+    if kind is int:
+        return value if -LARGEST_EXACT_INTEGER <= value <= LARGEST_EXACT_INTEGER else str(value)
+    if kind is float:
+        return _common_float(value)
+    if kind is dict:
+        common: dict[str, Any] = {}
+        for key, item in value.items():
+            # RFC 8785 sorts by UTF-16 units, Python by code points: alike in ASCII.
+            if type(key) is not str or not key.isascii():
+                raise _UncommonError
+            common[key] = _common(item)
+        return common
+    if kind is list or kind is tuple:
+        return [_common(item) for item in value]
+    raise _UncommonError
+
+
+def _common_float(value: float) -> float | int:
+    magnitude = abs(value)
+    # Python writes exponents below 1e-4, RFC 8785 below 1e-6; whole numbers have no point there.
+    if 1e-4 <= magnitude <= LARGEST_EXACT_INTEGER or magnitude == 0:
+        return int(value) if value.is_integer() else value
+    raise _UncommonError
 
 
 def digest_bytes(data: bytes) -> str:

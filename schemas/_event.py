@@ -76,14 +76,15 @@ class Event(Record):
 
     def line(self) -> bytes:
         """The event's canonical line, without a newline."""
-        head, tail = self._halves()
+        head, tail = self.halves()
         return join_line(head, self.digest, tail)
 
     def computed_digest(self) -> str:
         """What `digest` has to be."""
-        return digest_bytes(b"".join(self._halves()))
+        return digest_bytes(b"".join(self.halves()))
 
-    def _halves(self) -> tuple[bytes, bytes]:
+    def halves(self) -> tuple[bytes, bytes]:
+        """The canonical line before and after its `digest` member."""
         return line_halves(
             canonical_json(self.data),
             canonical_json(self.source.plain()),

@@ -118,7 +118,7 @@ def _iter_file(path: Path, place: SegmentPath) -> Iterator[Event]:
 
 
 def read_segment(path: Path) -> tuple[Event, ...]:
-    """All events of a sealed segment, verified: chain, digests, seq, count, Merkle root; see `iter_segment`."""
+    """All events of a sealed segment, verified: chain, digests, seq, count, root; see `iter_segment`."""
     return tuple(iter_segment(path))
 
 

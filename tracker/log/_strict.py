@@ -1,16 +1,23 @@
 """From bytes to an event, or to the exact reason why not: only the one canonical spelling is let in."""
 
 import json
+import re
+import sys
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from schemas import Event, InvalidInputError, canonical_json
+from schemas import Event, InvalidInputError, digest_bytes
 from schemas._base import explain
-from schemas._event import MAX_LINE_BYTES
+from schemas._canonical import LARGEST_EXACT_INTEGER
+from schemas._event import MAX_LINE_BYTES, join_line
 
 MAX_DEPTH = 64
-_LARGEST = 2**53 - 1
+MAX_DIGITS = 309
+"""As many as the largest double has."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
 
 
 class RefusedLine(ValueError):
@@ -25,58 +32,56 @@ def parse_line(line: bytes) -> Event:
 
     """
     if len(line) > MAX_LINE_BYTES:
-        raise RefusedLine(f"the line has {len(line)} bytes, at most {MAX_LINE_BYTES} are allowed")
-    try:
-        event = Event.model_validate(_parse_json(line))
-    except ValidationError as error:
-        raise RefusedLine(f"not an event: {explain(error)}") from error
-    # The exact bytes are demanded, so a second spelling of the same values cannot slip in.
-    if event.line() != line:
-        raise RefusedLine("not canonical JSON (RFC 8785): members unsorted, spaces, or a number respelled")
-    computed = event.computed_digest()
+        raise RefusedLine(f"a line of {len(line)} bytes, {MAX_LINE_BYTES} are allowed")
+    if line.count(b"{") + line.count(b"[") > MAX_DEPTH:
+        _refuse_depth(line)
+    event, head, tail = _parse_leniently(line) or _parse_strictly(line)
+    computed = digest_bytes(head + tail)
     if computed != event.digest:
-        raise RefusedLine(f"digest does not match: the line says {event.digest}, its bytes give {computed}")
+        raise RefusedLine(f"a digest of {event.digest} where the bytes give {computed}")
     return event
 
 
-def _parse_json(line: bytes) -> Any:
+def _parse_leniently(line: bytes) -> tuple[Event, bytes, bytes] | None:
+    """Fast: whatever a lenient parser lets through shows when the event is spelled again."""
     try:
-        text = line.decode("utf-8")
-        if _depth_bound(line) > MAX_DEPTH:
-            _refuse_depth(text)
+        event = Event.model_validate(json.loads(line))
+        head, tail = event.halves()
+    except ValueError:
+        return None
+    return (event, head, tail) if join_line(head, event.digest, tail) == line else None
+
+
+def _parse_strictly(line: bytes) -> tuple[Event, bytes, bytes]:
+    """Slower, for lines that are wrong or unusual: says exactly what is wrong."""
+    try:
         value = json.loads(
-            text, object_pairs_hook=_pairs, parse_constant=_refuse_constant, parse_int=_exact_integer
+            line.decode("utf-8"),
+            object_pairs_hook=_pairs,
+            parse_constant=_refuse_constant,
+            parse_int=_exact_integer,
         )
-        canonical_json(value)
+        event = Event.model_validate(value)
+        head, tail = event.halves()
     except UnicodeDecodeError as error:
-        raise RefusedLine(f"not UTF-8 at byte {error.start}") from error
+        raise RefusedLine(f"bytes that are not UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
-        raise RefusedLine(f"not JSON: {error.msg} at character {error.pos}") from error
-    except RecursionError as error:
-        raise RefusedLine(f"nested deeper than {MAX_DEPTH} levels") from error
+        raise RefusedLine(f"no JSON: {error.msg} at character {error.pos}") from error
+    except ValidationError as error:
+        raise RefusedLine(f"no event: {explain(error)}") from error
     except InvalidInputError as error:
         raise RefusedLine(str(error)) from error
-    return value
+    if join_line(head, event.digest, tail) != line:
+        raise RefusedLine("JSON that is not canonical (RFC 8785): unsorted, spaced or spelled otherwise")
+    return event, head, tail
 
 
-def _depth_bound(line: bytes) -> int:
-    return line.count(b"{") + line.count(b"[")
-
-
-def _refuse_depth(text: str) -> None:
-    depth, in_string, escaped = 0, False, False
-    for character in text:
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character == '"':
-            in_string = True
-        elif character in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise RefusedLine(f"nested deeper than {MAX_DEPTH} levels")
-        elif character in "]}":
-            depth -= 1
+def _refuse_depth(line: bytes) -> None:
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub(b"", line)):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MAX_DEPTH:
+            raise RefusedLine(f"values nested deeper than {MAX_DEPTH} levels")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,19 +89,19 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise RefusedLine(f"duplicate key {twice[:80]!r}")
+        raise RefusedLine(f"the duplicate key {twice[:80]!r}")
     return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise RefusedLine(f"{name} is not JSON")
+    raise RefusedLine(f"{name}, which is no JSON")
 
 
 def _exact_integer(digits: str) -> int | float:
-    if len(digits) > 400:
+    if len(digits) > MAX_DIGITS:
         raise RefusedLine(f"an integer of {len(digits)} digits")
     value = int(digits)
-    if abs(value) <= _LARGEST:
-        return value
-    # RFC 8785 writes a large double without an exponent; an integer that no double holds is respelled.
-    return float(value)
+    if abs(value) > sys.float_info.max:
+        raise RefusedLine("an integer beyond every double")
+    # RFC 8785 writes large doubles without an exponent; an integer that no double holds is not canonical.
+    return value if abs(value) <= LARGEST_EXACT_INTEGER else float(value)

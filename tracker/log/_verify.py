@@ -41,8 +41,8 @@ def verify_log(log: Log, checkpoints: Iterable[Checkpoint] = ()) -> list[Finding
         checkpoints: what certificates and the mirror say the log held: shows a deleted or replaced segment.
 
     Returns:
-        Findings, in the order of the files; empty when all is well. A live writer's segment is verified as far
-        as it goes and is no finding; a dead writer's is one, for `recover` has not closed it.
+        Findings, in the order of the files; empty when all is well. A live writer's segment is verified as
+        far as it goes and is no finding; a dead writer's is one, for `recover` has not closed it.
 
     """
     findings: list[Finding] = []
