@@ -55,7 +55,7 @@ class _UncommonError(Exception):
 
 def _common(value: Any) -> Any:
     """The value as `_exact` has it, when the standard encoder spells all of it as RFC 8785 does."""
-    kind: type[Any] = type(value)
+    kind = cast("type[Any]", type(value))
     if kind is str or value is None or kind is bool:
         return value
     if kind is int:
