@@ -43,8 +43,9 @@ class DeltaLevel:
 class DeltaPlan:
     """Index tensors for N chunks of C slots, over gathered tokens P (index P is a row of zeros).
 
-    `windows` [N*(C+kernel-1)]: each chunk's tokens with the kernel-1 before them. `gates` [N*C]: tokens, zeros at
-    padding (a zero gate leaves the state alone). `slots` [P]: where each gathered token's output lies.
+    `windows` [N*(C+kernel-1)]: each chunk's tokens with the kernel-1 before them. `gates` [N*C]: tokens,
+    zeros at padding (a zero gate leaves the state alone). `slots` [P]: where each gathered token's output
+    lies.
     """
 
     windows: Tensor

@@ -33,8 +33,8 @@ class AttentionBlock:
 class Targets:
     """Next-token targets whose logits this rank computes, of `total` in the batch.
 
-    `hidden` [K] are local token rows, ascending and distinct; for each of M targets `row` indexes them, `token` is
-    the next token, `count` how many rows of the batch have it.
+    `hidden` [K] are local token rows, ascending and distinct; for each of M targets `row` indexes them,
+    `token` is the next token, `count` how many rows of the batch have it.
     """
 
     hidden: Tensor
@@ -97,8 +97,8 @@ def shard_plan(
     """
     if packed.tokens.size and not 0 <= packed.tokens.min() <= packed.tokens.max() < config.vocab:
         raise InvalidInputError(
-            f"rows hold tokens from {packed.tokens.min()} to {packed.tokens.max()}, but the model's vocabulary "
-            f"is 0 to {config.vocab - 1}; map the tokens into it first"
+            f"rows hold tokens from {packed.tokens.min()} to {packed.tokens.max()}, but the model's "
+            f"vocabulary is 0 to {config.vocab - 1}; map the tokens into it first"
         )
     deal = _deal(len(packed.tokens), groups.cp.size)
     local = deal.to_packed.reshape(groups.cp.size, -1)[groups.cp.rank]

@@ -46,7 +46,7 @@ def synchronize_gradients(model: Decoder) -> None:
     _sum_flat([p for module in adapters for p in (module.lora_a, module.lora_b)], model.groups.cp)
 
 
-def _sum_flat(parameters: list[torch.nn.Parameter], axis) -> None:
+def _sum_flat(parameters: list[torch.nn.Parameter], axis: Axis) -> None:
     """One collective for all of them."""
     if axis.size == 1 or not parameters:
         return
@@ -58,7 +58,7 @@ def _sum_flat(parameters: list[torch.nn.Parameter], axis) -> None:
 
 @torch.no_grad()
 def per_row_logits(model: Decoder, plan: ShardPlan) -> list[Tensor]:
-    """Logits of every row in caller order, each [row length, vocabulary]: to compare layouts, not to train."""
+    """Logits of every row in caller order, each [row length, vocabulary]: to compare layouts."""
     hidden = all_gather(model.hidden(plan), model.groups.cp)
     if plan.restore is not None:
         hidden = hidden.index_select(0, plan.restore)

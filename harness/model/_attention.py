@@ -71,7 +71,7 @@ class Attention(nn.Module):
         return reduce(self.out(seen.view(x.shape[0], -1)), tp)
 
     def _blocks(self, query: Tensor, both: Tensor, plan: ShardPlan) -> Tensor:
-        """Block by block against the concatenated keys above; split, as slices would each have a full gradient."""
+        """Each block against all keys above it; split, as each slice would have a full-size gradient."""
         queries = query.split(plan.query_sizes)
         keys = both.split(plan.key_sizes)
         outputs: list[Tensor] = []

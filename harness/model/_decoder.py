@@ -71,7 +71,7 @@ class Decoder(nn.Module):
         return rms_norm(x, self.config.norm_eps)
 
     def forward(self, plan: ShardPlan) -> Tensor:
-        """This rank's share of the mean next-token loss, on every layout the same sum over ranks."""
+        """Share of this rank in the mean next-token loss; its sum over ranks is the same on every layout."""
         return next_token_loss(replicate(self.hidden(plan), self.groups.tp), self.head, plan.targets)
 
 

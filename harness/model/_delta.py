@@ -50,7 +50,7 @@ class GatedDeltaNet(nn.Module):
         heads = section_index(sections[4:], parts, [part]).to(source.device)
         kernel = config.conv_kernel
         taps = source.normal(f"{name}.taps", (kernel, keys * 2 + values), kernel**-0.5)
-        # Decay rates and their offsets are drawn where a trained model has them: half-lives of 1 to 1,000 tokens.
+        # Decays as trained models have them: half-lives from one token to some thousand.
         rates = source.uniform(f"{name}.rates", (config.gdn_value_heads,), -4.0, 1.0)
         offsets = source.uniform(f"{name}.offsets", (config.gdn_value_heads,), -2.0, 0.0)
         self.register_buffer("taps", taps[:, channels].contiguous())

@@ -1,7 +1,7 @@
 """The gated delta rule in chunks, over the levels of a packed tree (Yang et al. 2024, arXiv 2412.06464).
 
-Per head the state S [key, value] follows S_t = exp(g_t) S_{t-1} + k_t (beta_t (v_t - exp(g_t) S_{t-1}^T k_t))^T and
-the output is S_t^T q_t. Inside a chunk this is solved at once; only the states at chunk ends go step by step.
+Per head the state S [key, value] follows S_t = D + k_t (beta_t (v_t - D^T k_t))^T with D = exp(g_t) S_{t-1},
+and the output is S_t^T q_t. Inside a chunk this is solved at once; only states at chunk ends go step by step.
 """
 
 from dataclasses import dataclass

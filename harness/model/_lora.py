@@ -41,7 +41,7 @@ class LoraLinear(nn.Module):
         self.lora_b = nn.Parameter(self.take("lora_b", lora_b).contiguous())
 
     def take(self, parameter: str, full: Tensor) -> Tensor:
-        """This rank's part of a whole adapter matrix (or of its gradient)."""
+        """Part of a whole adapter matrix (or of its gradient) that this rank holds."""
         if self.index is None or (self.split, parameter) in {("column", "lora_a"), ("row", "lora_b")}:
             return full
         return full.index_select(0 if self.split == "column" else 1, self.index.to(full.device))

@@ -11,7 +11,7 @@ _LOGITS_AT_ONCE = 2**27
 
 
 def next_token_loss(hidden: Tensor, head: Tensor, targets: Targets) -> Tensor:
-    """This rank's share of the mean next-token loss: hidden [local tokens, H], head [vocabulary, H].
+    """Share of this rank in the mean next-token loss: hidden [local tokens, H], head [vocabulary, H].
 
     A shared token's logits are computed once and serve all its targets, weighted by rows.
     """

@@ -1,7 +1,7 @@
 """The same model row by row, token by token: no packing, no chunks, no sharing, nothing clever.
 
-What the packed path is tested against. It reads the weights of an unsplit `Decoder` and shares no code with its
-layers but the projections.
+What the packed path is tested against. It reads the weights of an unsplit `Decoder` and shares no code with
+its layers but the projections.
 """
 
 from collections.abc import Sequence

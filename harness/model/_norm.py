@@ -24,5 +24,5 @@ class _RmsNorm(torch.autograd.Function):
 
 
 def rms_norm(x: Tensor, eps: float) -> Tensor:
-    """X over the root mean square of its last dimension, weight 1; the composed operations cost thrice that."""
+    """Divide by the root mean square over the last dimension; composed operations would cost thrice that."""
     return _RmsNorm.apply(x, eps)  # type: ignore[return-value]

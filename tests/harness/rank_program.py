@@ -1,0 +1,119 @@
+"""One rank of a real world, started by the fixture `run_ranks` with: CHECK RANK TP CP STORE INPUT."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from harness._comm import (
+    Groups,
+    all_gather,
+    all_reduce,
+    close_groups,
+    exchange,
+    gather,
+    gather_control,
+    gather_control_text,
+    open_groups,
+    reduce,
+    replicate,
+    single_process,
+)
+from harness._executor import Executor
+from harness._step import forward_backward, per_row_logits, prepare
+from harness.model import ModelConfig
+from harness.model._decoder import build_model
+from planner import build_prefix_tree, mandatory_candidates, plan_layout
+
+
+def check_equality(groups: Groups, given: dict) -> None:
+    """Every candidate layout on this rank against no sharing on one rank."""
+    config = ModelConfig(**given["config"])
+    alone, split = build_model(config, single_process(), 3), build_model(config, groups, 3)
+    whole = dict(alone.adapters())
+    for name, raw in given["batches"].items():
+        rows = [np.array(row) for row in raw]
+        tree = build_prefix_tree(rows)
+        loss = forward_backward(alone, plan := prepare(alone, rows, plan_layout(tree, ())))
+        logits = per_row_logits(alone, plan)
+        for candidate in mandatory_candidates(tree):
+            where = f"{name}, {candidate.labels[0]}"
+            plan = prepare(split, rows, candidate.layout)
+            close(forward_backward(split, plan), loss, given["tolerance"], f"{where}: loss")
+            for row, (found, expected) in enumerate(zip(per_row_logits(split, plan), logits, strict=True)):
+                close(found, expected, given["tolerance"], f"{where}: logits of row {row}")
+            for module, adapter in split.adapters():
+                for part in ("lora_a", "lora_b"):
+                    expected = adapter.take(part, getattr(whole[module], part).grad)
+                    found = getattr(adapter, part).grad
+                    close(found, expected, given["tolerance"], f"{where}: gradient of {module}.{part}")
+        chosen = Executor(split).run(rows)
+        close(chosen.loss, loss, given["tolerance"], f"{name}: the planner's own choice")
+        if len(set(gather_control_text(groups, str(chosen.decisions)))) > 1:
+            raise AssertionError(f"{name}: ranks chose different layouts")
+
+
+def close(found, expected, tolerance: float, where: str) -> None:
+    found, expected = torch.as_tensor(found), torch.as_tensor(expected)
+    scale = max(float(expected.abs().max()), 1e-30)
+    error = float((found - expected).abs().max()) / scale
+    if not error <= tolerance:
+        raise AssertionError(f"{where}: relative difference {error:.2e}, allowed {tolerance:.0e}")
+
+
+def check_collectives(groups: Groups, given: dict) -> None:
+    """Forward values and gradients of the four collectives on two ranks of one axis."""
+    axis = groups.tp if groups.tp.size > 1 else groups.cp
+    other = 1 - axis.rank
+    mine = torch.arange(4.0).view(2, 2) + 10 * axis.rank
+    theirs = torch.arange(4.0).view(2, 2) + 10 * other
+    weight = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    cases = {
+        "replicate": (replicate, weight, mine, weight + 5 * weight),
+        "reduce": (reduce, weight, mine + theirs, weight if axis.rank == 0 else 5 * weight),
+        "exchange": (
+            exchange,
+            weight,
+            torch.stack([mine, theirs] if axis.rank == 0 else [theirs, mine])[:, axis.rank],
+            None,
+        ),
+    }
+    for name, (function, grad, value, expected) in cases.items():
+        x = mine.clone().requires_grad_()
+        out = function(x, axis)
+        assert torch.equal(out.detach(), value), f"{name}: {out}"
+        out.backward(grad * (1 if axis.rank == 0 else 5))
+        if name == "exchange":
+            expected = torch.stack([weight[axis.rank], 5 * weight[axis.rank]])
+        assert torch.equal(x.grad, expected), f"{name}: gradient {x.grad}, expected {expected}"
+    x = mine.clone().requires_grad_()
+    out = gather(x, axis)
+    assert torch.equal(out.detach(), torch.cat([mine, theirs] if axis.rank == 0 else [theirs, mine]))
+    out.backward(torch.arange(8.0).view(4, 2) * (1 if axis.rank == 0 else 5))
+    assert torch.equal(x.grad, 6 * torch.arange(8.0).view(4, 2)[2 * axis.rank : 2 * axis.rank + 2])
+    assert torch.equal(all_gather(mine, axis), out.detach())
+    assert torch.equal(all_reduce(mine.clone(), axis), mine + theirs)
+    assert gather_control(groups, [groups.rank, 7]) == [[0, 7], [1, 7]]
+    assert gather_control_text(groups, f"rank {groups.rank}") == ["rank 0", "rank 1"]
+    assert groups.last.record["operation"] == "gather_control_text"
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    check, rank, tp, cp, store, given = sys.argv[1:]
+    world = open_groups(
+        tp=int(tp),
+        cp=int(cp),
+        rank=int(rank),
+        world_size=int(tp) * int(cp),
+        init_method=f"file://{store}",
+        timeout_s=60,
+        control_timeout_s=60,
+    )
+    {"equality": check_equality, "collectives": check_collectives}[check](
+        world, json.loads(Path(given).read_text())
+    )
+    close_groups(world)
+    print("held")
