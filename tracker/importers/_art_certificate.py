@@ -12,7 +12,6 @@ from schemas import (
     CellImported,
     CellPlan,
     DeviceClass,
-    Features,
     Fingerprint,
     FitArguments,
     Geometry,
@@ -57,7 +56,7 @@ def read_art_certificate(path: Path, *, campaign: str | None = None) -> Imported
     try:
         _check_digest(content, where)
         cells = tuple(_cell(cell, where=f"{where}: cells[{i}]") for i, cell in enumerate(content["cells"]))
-        manifest = _manifest(content, cells, campaign)
+        manifest = _manifest(content, cells, campaign, where)
         _check_expected(content, cells, where)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise InvalidInputError(
@@ -113,15 +112,17 @@ def _check_expected(content: dict[str, Any], cells: tuple[CellImported, ...], wh
         )
 
 
-def _manifest(content: dict[str, Any], cells: tuple[CellImported, ...], campaign: str | None) -> Manifest:
+def _manifest(
+    content: dict[str, Any], cells: tuple[CellImported, ...], campaign: str | None, where: str
+) -> Manifest:
     arguments = content["fit_arguments"]
     holdout = tuple(part for part in str(arguments["holdout"]).split(",") if part)
     workloads = {str(cell["cell"]): dict(cell.get("workload") or {}) for cell in content["cells"]}
-    return Manifest(
-        campaign=campaign or campaign_name(content["table_id"]),
-        title=f"Imported calibration evidence {content['table_id']}",
-        table_id=content["table_id"],
-        cells=tuple(
+    content_of_ours = {
+        "campaign": campaign or campaign_name(content["table_id"]),
+        "title": f"Imported calibration evidence {content['table_id']}",
+        "table_id": content["table_id"],
+        "cells": tuple(
             CellPlan(
                 identity=cell.identity,
                 workload=WorkloadSpec(kind="imported", parameters=workloads[cell.cell]),
@@ -131,13 +132,14 @@ def _manifest(content: dict[str, Any], cells: tuple[CellImported, ...], campaign
             )
             for cell in cells
         ),
-        protocol=Protocol(required=max(1, int(arguments["require_complete"]))),
-        holdout=HoldoutRule(contains=holdout, odd_groups_of=ALWAYS_HELD_OUT_ODD_GROUPS),
-        fit=FitArguments(
+        "protocol": Protocol(required=max(1, int(arguments["require_complete"]))),
+        "holdout": HoldoutRule(contains=holdout, odd_groups_of=ALWAYS_HELD_OUT_ODD_GROUPS),
+        "fit": FitArguments(
             method="nnls-regret" if arguments["objective"] == "regret" else "nnls",
             terms=tuple(arguments["terms"]),
         ),
-    )
+    }
+    return Manifest.parse(content_of_ours, where=where)
 
 
 def campaign_name(text: str) -> str:
@@ -167,13 +169,7 @@ def _cell(cell: dict[str, Any], *, where: str) -> CellImported:
         facts=CellFacts.parse(facts | {"uses_gdn": bool(facts["uses_gdn"])}, where=f"{where}.facts"),
         fingerprint=_fingerprint(cell, where),
         candidates=tuple(
-            ImportedCandidate(
-                label=str(candidate["label"]),
-                features=Features.parse(candidate["features"], where=f"{where}.candidates[{i}]"),
-                median_ms=float(candidate["median_ms"]),
-                n=int(candidate["n"]),
-                spread_pct=float(candidate["spread_pct"]),
-            )
+            ImportedCandidate.parse(candidate, where=f"{where}.candidates[{i}]")
             for i, candidate in enumerate(cell["candidates"])
         ),
     )

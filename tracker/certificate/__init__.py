@@ -1,0 +1,18 @@
+"""The certificate: built from the views, written as a file, recomputed by whoever doubts it."""
+
+from tracker.certificate._build import build_statement, measured_domain
+from tracker.certificate._check import Check, check_file, check_log, check_refit
+from tracker.certificate._file import read_statement, render_statement
+from tracker.certificate._sources import CertificateSource
+
+__all__ = [
+    "CertificateSource",
+    "Check",
+    "build_statement",
+    "check_file",
+    "check_log",
+    "check_refit",
+    "measured_domain",
+    "read_statement",
+    "render_statement",
+]
