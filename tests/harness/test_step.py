@@ -105,30 +105,24 @@ def test_layouts_agree_in_float32_too():
             assert relative_error(logits, expected) < 1e-5
 
 
-@pytest.mark.parametrize(
-    ("tp", "cp"),
-    [
-        (2, 1),
-        (1, 2),
-        pytest.param(1, 4, marks=pytest.mark.slow),
-        pytest.param(2, 2, marks=pytest.mark.slow),
-    ],
-)
-def test_every_candidate_layout_on_every_rank_equals_one_rank(run_ranks, tp: int, cp: int):
-    given = {"config": asdict(HYBRID), "batches": batches(), "tolerance": 1e-10}
-    run_ranks("equality", tp=tp, cp=cp, given=given)
+@pytest.mark.parametrize(("tp", "cp"), [(2, 1), (1, 2)])
+def test_every_candidate_layout_on_two_ranks_equals_one_rank(run_ranks, tp: int, cp: int):
+    few = {name: batches()[name] for name in ("one-token ancestors", "caterpillar", "nothing shared")}
+    config = replace(HYBRID, layers=2)
+    run_ranks("equality", tp=tp, cp=cp, given={"config": asdict(config), "batches": few, "tolerance": 1e-10})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("tp", "cp"), [(2, 1), (1, 2)])
-def test_ranks_agree_in_float32_and_without_gated_delta_layers(run_ranks, tp: int, cp: int):
-    for config in (replace(HYBRID, dtype="float32"), replace(ATTENTION, dtype="float32")):
-        run_ranks(
-            "equality",
-            tp=tp,
-            cp=cp,
-            given={"config": asdict(config), "batches": batches(), "tolerance": 2e-4},
-        )
+@pytest.mark.parametrize(("tp", "cp"), [(2, 1), (1, 2), (2, 2), (4, 1), (1, 4)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("config", [HYBRID, ATTENTION], ids=["hybrid", "attention"])
+def test_every_candidate_layout_on_every_topology_equals_one_rank(
+    run_ranks, config: ModelConfig, dtype: str, tp: int, cp: int
+):
+    config = replace(config, kv_heads=4, dtype=dtype)
+    tolerance = {"float32": 2e-4, "float64": 1e-10}[dtype]
+    given = {"config": asdict(config), "batches": batches(), "tolerance": tolerance}
+    run_ranks("equality", tp=tp, cp=cp, given=given)
 
 
 def test_production_runs_the_planners_choice_and_offers_no_other():
