@@ -43,7 +43,7 @@ def _exact(value: Any) -> Any:
     return value
 
 
-# The standard encoder is thirty times as fast, and right for what nearly every event is made of.
+# The standard encoder is several times as fast, and right for what nearly every event is made of.
 _encode = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, sort_keys=True, separators=(",", ":")
 ).encode

@@ -44,6 +44,8 @@ class Unit(StrEnum):
 class Source(Record):
     """Who wrote the event."""
 
+    model_config = ConfigDict(strict=True)
+
     host: str
     pid: int = Field(ge=0)
     tool: str = Field(description="name and version")

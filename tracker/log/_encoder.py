@@ -1,18 +1,18 @@
 """Where the next line of a segment comes from: numbered, chained, digested, counted into the Merkle tree."""
 
 import json
-from collections.abc import Mapping
-from datetime import UTC, datetime
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-from ulid import ULID
-
 from schemas import Event, InvalidInputError, Source, canonical_json, digest_bytes
-from schemas._base import explain
-from schemas._event import MAX_LINE_BYTES, genesis_digest, join_line, line_halves
+from schemas._event import MAX_LINE_BYTES, TYPE_PATTERN, genesis_digest, join_line, line_halves
 from tracker.log._merkle import MerkleTree
 from tracker.log._names import SEALED
+from tracker.log._stamp import Stamps
+from tracker.log._strict import RefusedLine, check_depth
+
+_TYPE = re.compile(TYPE_PATTERN.replace("$", r"\Z"))
 
 
 class LineEncoder:
@@ -32,6 +32,7 @@ class LineEncoder:
         self._source = source
         self._source_json = canonical_json(source.plain())
         self._subject_json = canonical_json(self.subject)
+        self._stamps = Stamps()
 
     @property
     def count(self) -> int:
@@ -45,14 +46,64 @@ class LineEncoder:
             InvalidInputError: the type, version or data cannot stand in a line; the chain is as before.
 
         """
+        _check_type(type, version)
         payload = canonical_json(dict(data))
-        identifier, time, seq = str(ULID()), _now(), self.count
+        seq, prev = self.count, self.head
+        identifier, time, digest, line = self._spell(type, payload, version, seq, prev)
+        event = Event(
+            id=identifier,
+            type=type,
+            version=version,
+            source=self._source,
+            subject=self.subject,
+            time=time,
+            data=json.loads(payload),
+            seq=seq,
+            prev=prev,
+            digest=digest,
+        )
+        self.head = digest
+        if type != SEALED:
+            self.tree.add(line)
+        return line + b"\n", event
+
+    def encode_many(
+        self, type: str, rows: Iterable[Mapping[str, Any]], version: int = 1
+    ) -> tuple[bytes, int]:
+        """The next lines, one a row, and how many they are; all or none.
+
+        Raises:
+            InvalidInputError: as `encode`.
+
+        """
+        _check_type(type, version)
+        lines: list[bytes] = []
+        seq, prev = self.count, self.head
+        for row in rows:
+            _, _, prev, line = self._spell(type, canonical_json(dict(row)), version, seq, prev)
+            lines.append(line)
+            seq += 1
+        self.head = prev
+        for line in lines:
+            self.tree.add(line)
+        lines.append(b"")
+        return b"\n".join(lines), len(lines) - 1
+
+    def seal(self) -> tuple[bytes, Event]:
+        """The last line: how many lines there are and their Merkle root."""
+        return self.encode(SEALED, {"count": self.count, "root": self.tree.root()})
+
+    def _spell(
+        self, type: str, payload: bytes, version: int, seq: int, prev: str
+    ) -> tuple[str, str, str, bytes]:
+        """Id, time, digest and line (without its newline)."""
+        identifier, time = self._stamps.next()
         head, tail = line_halves(
             payload,
             self._source_json,
             self._subject_json,
             identifier=identifier,
-            prev=self.head,
+            prev=prev,
             seq=seq,
             time=time,
             type=type,
@@ -66,29 +117,14 @@ class LineEncoder:
                 "split it, or store the bulk as a file and record its digest"
             )
         try:
-            event = Event(
-                id=identifier,
-                type=type,
-                version=version,
-                source=self._source,
-                subject=self.subject,
-                time=time,
-                data=json.loads(payload),
-                seq=seq,
-                prev=self.head,
-                digest=digest,
-            )
-        except ValidationError as error:
-            raise InvalidInputError(f"event {type[:80]!r}: {explain(error)}") from error
-        self.head = digest
-        if type != SEALED:
-            self.tree.add(line)
-        return line + b"\n", event
-
-    def seal(self) -> tuple[bytes, Event]:
-        """The last line: how many lines there are and their Merkle root."""
-        return self.encode(SEALED, {"count": self.count, "root": self.tree.root()})
+            check_depth(line)
+        except RefusedLine as error:
+            raise InvalidInputError(f"{type}: {error}; flatten the data") from error
+        return identifier, time, digest, line
 
 
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def _check_type(type: str, version: int) -> None:
+    if not _TYPE.match(type):
+        raise InvalidInputError(f"event type {type[:80]!r}: expected lower-case words joined by dots")
+    if not 1 <= version <= 1_000_000:
+        raise InvalidInputError(f"event type {type}: version {version} is not between 1 and 1000000")

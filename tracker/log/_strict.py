@@ -33,8 +33,7 @@ def parse_line(line: bytes) -> Event:
     """
     if len(line) > MAX_LINE_BYTES:
         raise RefusedLine(f"a line of {len(line)} bytes, {MAX_LINE_BYTES} are allowed")
-    if line.count(b"{") + line.count(b"[") > MAX_DEPTH:
-        _refuse_depth(line)
+    check_depth(line)
     event, head, tail = _parse_leniently(line) or _parse_strictly(line)
     computed = digest_bytes(head + tail)
     if computed != event.digest:
@@ -76,7 +75,15 @@ def _parse_strictly(line: bytes) -> tuple[Event, bytes, bytes]:
     return event, head, tail
 
 
-def _refuse_depth(line: bytes) -> None:
+def check_depth(line: bytes) -> None:
+    """Refuse JSON whose values are nested too deep to be read everywhere.
+
+    Raises:
+        RefusedLine: it is deeper than `MAX_DEPTH`.
+
+    """
+    if line.count(b"{") + line.count(b"[") <= MAX_DEPTH:
+        return
     depth = 0
     for bracket in _BRACKET.findall(_STRING.sub(b"", line)):
         depth += 1 if bracket in b"[{" else -1

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -98,20 +98,35 @@ class SegmentWriter:
             StoreUnavailableError: the disk refused; what was durable before still is.
 
         """
-        if type.startswith("segment."):
-            raise InvalidInputError(f"event type {type!r}: names beginning with 'segment.' are the log's own")
+        _refuse_own(type)
         with self._lock:
             self._require_open()
             line, event = self._encoder.encode(type, data, version)
             crash_point("append.before")
             self._write(line)
             crash_point("append.after")
-            self._pending += 1
-            if durable or self._pending >= self._sync_events:
-                self._sync()
-            else:
-                self._sync_later()
+            self._note_written(1, durable=durable)
         return event
+
+    def append_many(self, type: str, rows: Iterable[Mapping[str, Any]], *, version: int = 1) -> int:
+        """Write one event a row in one go, all or none; how many. They become durable as samples do.
+
+        For numbers of small events: several times as fast as one `append` each.
+
+        Raises:
+            InvalidInputError: a row is not valid; nothing was written.
+            StoreUnavailableError: the disk refused.
+
+        """
+        _refuse_own(type)
+        with self._lock:
+            self._require_open()
+            lines, count = self._encoder.encode_many(type, rows, version)
+            crash_point("append.before")
+            self._write(lines)
+            crash_point("append.after")
+            self._note_written(count, durable=False)
+        return count
 
     def flush(self) -> None:
         """Return when every event so far is on the disk.
@@ -186,6 +201,15 @@ class SegmentWriter:
             self._end("failed")
             raise
 
+    def _note_written(self, count: int, *, durable: bool) -> None:
+        self._pending += count
+        if durable or self._pending >= self._sync_events:
+            self._sync()
+        elif self._timer is None and count:
+            self._timer = threading.Timer(SYNC_SECONDS, self._sync_on_time)
+            self._timer.daemon = True
+            self._timer.start()
+
     def _sync(self) -> None:
         try:
             self._disk.sync(self._handle, self.path)
@@ -194,12 +218,6 @@ class SegmentWriter:
             self._end("failed")
             raise
         self._pending = 0
-
-    def _sync_later(self) -> None:
-        if self._timer is None:
-            self._timer = threading.Timer(SYNC_SECONDS, self._sync_on_time)
-            self._timer.daemon = True
-            self._timer.start()
 
     def _sync_on_time(self) -> None:
         with self._lock:
@@ -216,3 +234,8 @@ class SegmentWriter:
         if self._state == "open":
             os.close(self._handle)
         self._state = state
+
+
+def _refuse_own(type: str) -> None:
+    if type.startswith("segment."):
+        raise InvalidInputError(f"event type {type!r}: names beginning with 'segment.' are the log's own")
