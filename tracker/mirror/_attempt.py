@@ -1,0 +1,149 @@
+"""A cell attempt as a run: identity, medians, spreads, regret, and each round's time."""
+
+import json
+from collections.abc import Sequence
+from statistics import median
+
+from schemas import CellCompleted, CellDescribed, CellFailed, CellStarted, Event, SampleRecorded
+from tracker._markdown import escape_markdown
+from tracker.mirror._run_plan import safe_key
+from tracker.mirror._told import FAILED, FINISHED, KILLED, Told, payloads, point, table
+from tracker.mlflow_store import MetricPoint
+
+
+def describe_attempt(events: Sequence[Event]) -> Told | None:
+    """The attempt of one segment; None where it did not even begin.
+
+    Raises:
+        InvalidInputError: an event's data is not what its type says.
+    """
+    started = payloads(events, "cell.started", CellStarted)
+    failed = payloads(events, "cell.failed", CellFailed)
+    completed = payloads(events, "cell.completed", CellCompleted)
+    if not started and not failed:
+        return None
+    cell = started[0][1].cell if started else failed[0][1].cell
+    number = str(started[0][1].number) if started else events[0].subject.get("attempt", "")
+    status, verdict = _verdict(failed, completed)
+    samples = payloads(events, "sample.recorded", SampleRecorded)
+    texts: dict[str, str] = {}
+    rows, metrics = _candidates(samples, events[-1])
+    if rows:
+        texts["candidates.json"] = table(
+            ("candidate", "median_ms", "spread_pct", "regret_pct", "usable"), rows
+        )
+    if failed and failed[0][1].log_tail:
+        texts["log-tail.txt"] = failed[0][1].log_tail
+    if started:
+        texts["environment.json"] = json.dumps(started[0][1].environment, indent=1, sort_keys=True)
+    return Told(
+        name=f"{cell} · attempt {number} · {verdict}",
+        verdict=verdict,
+        status=status,
+        note=_note(cell, number, verdict, failed, rows),
+        params={**_identity(started), **_described(payloads(events, "cell.described", CellDescribed))},
+        metrics=metrics,
+        texts=texts,
+    )
+
+
+def _verdict(
+    failed: Sequence[tuple[Event, CellFailed]], completed: Sequence[tuple[Event, CellCompleted]]
+) -> tuple[str, str]:
+    if failed:
+        kind = failed[0][1].kind
+        return (KILLED if kind == "interrupted" else FAILED), kind.replace("_", " ")
+    return (FINISHED, "completed") if completed else (KILLED, "without an end")
+
+
+def _identity(started: Sequence[tuple[Event, CellStarted]]) -> dict[str, str]:
+    if not started:
+        return {}
+    begun = started[0][1]
+    identity, shape = begun.identity, begun.identity.shape
+    return {
+        "cell": begun.cell,
+        "workload": identity.workload,
+        "family": identity.family,
+        "model": identity.model,
+        "layers": str(identity.layers),
+        "tp": str(shape.tp),
+        "cp": str(shape.cp),
+        "ep": str(shape.ep),
+        "etp": str(shape.etp),
+        "group": "" if identity.group is None else str(identity.group),
+        "attempt": str(begun.number),
+        "engine": begun.engine,
+    }
+
+
+def _described(described: Sequence[tuple[Event, CellDescribed]]) -> dict[str, str]:
+    if not described:
+        return {}
+    built = described[0][1]
+    return {
+        "rows": str(built.rows),
+        "tokens": str(built.tokens),
+        "tree_decisions": str(built.tree_decisions),
+        "tree_segments": str(built.tree_segments),
+        "automatic": built.automatic.label,
+        "automatic_version": str(built.automatic_version),
+        "gdn_layers": str(built.facts.gdn_layers),
+        "source": built.fingerprint.source,
+        "workload_digest": built.fingerprint.workload,
+        "device": built.fingerprint.device,
+        "dtype": built.fingerprint.dtype,
+    }
+
+
+def _candidates(
+    samples: Sequence[tuple[Event, SampleRecorded]], end: Event
+) -> tuple[list[list[object]], list[MetricPoint]]:
+    """A row a candidate (median, spread, regret over usable samples) and every measured round as a metric."""
+    usable: dict[str, list[float]] = {}
+    points: list[MetricPoint] = []
+    for event, sample in samples:
+        if sample.role != "measured":
+            continue
+        kind = "ms" if sample.usable else "unusable_ms"
+        points.append(point(event, f"{kind}/{safe_key(sample.candidate)}", sample.ms, sample.round))
+        if sample.usable:
+            usable.setdefault(sample.candidate, []).append(sample.ms)
+    medians = {label: median(times) for label, times in usable.items()}
+    best = min(medians.values(), default=0.0)
+    rows: list[list[object]] = []
+    for label, middle in sorted(medians.items()):
+        times = usable[label]
+        spread = 100 * (max(times) - min(times)) / middle if middle else 0.0
+        regret = 100 * (middle - best) / best if best else 0.0
+        rows.append([label, middle, spread, regret, len(times)])
+        key = safe_key(label)
+        points += [
+            point(end, f"median_ms/{key}", middle),
+            point(end, f"spread_pct/{key}", spread),
+            point(end, f"regret_pct/{key}", regret),
+            point(end, f"usable/{key}", len(times)),
+        ]
+    return rows, points
+
+
+def _note(
+    cell: str,
+    number: str,
+    verdict: str,
+    failed: Sequence[tuple[Event, CellFailed]],
+    rows: Sequence[Sequence[object]],
+) -> str:
+    lines = [
+        f"Attempt {escape_markdown(number)} of cell {escape_markdown(cell)}: **{escape_markdown(verdict)}**."
+    ]
+    if failed:
+        lines.append(escape_markdown(failed[0][1].message))
+    if rows:
+        lines.append(
+            "\n".join(
+                ["| candidate | median ms | regret % | usable |", "|---|---|---|---|"]
+                + [f"| {escape_markdown(str(r[0]))} | {r[1]:.3f} | {r[3]:.2f} | {r[4]} |" for r in rows]
+            )
+        )
+    return "\n\n".join(lines)

@@ -1,0 +1,211 @@
+"""What each unit of work says of itself: name, verdict, status, numbers."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from schemas import (
+    AliasMoved,
+    CampaignOpened,
+    CellExcluded,
+    CellImported,
+    CertificateIssued,
+    CertificateRefused,
+    Event,
+    FitCompleted,
+    ImportRecorded,
+    Metrics,
+    ReviewRecorded,
+    VersionRegistered,
+)
+from tracker._markdown import escape_markdown
+from tracker.mirror._attempt import describe_attempt
+from tracker.mirror._run_plan import safe_key
+from tracker.mirror._told import FAILED, KILLED, Told, payloads, point, table
+from tracker.mlflow_store import MetricPoint
+
+
+def describe_unit(unit: str, events: Sequence[Event]) -> Told:
+    """A segment's unit in words and numbers; one that ended before its work is KILLED.
+
+    Raises:
+        InvalidInputError: an event's data is not what its type says.
+    """
+    if any(event.type == "segment.interrupted" for event in events):
+        return Told(f"{unit} · interrupted", "interrupted", KILLED)
+    describe = _DESCRIBE.get(unit)
+    return (describe(events) if describe else None) or Told(unit, "recorded")
+
+
+def _campaign(events: Sequence[Event]) -> Told | None:
+    for _, opened in payloads(events, "campaign.opened", CampaignOpened):
+        manifest = opened.manifest
+        return Told(
+            name="campaign opened",
+            verdict="opened",
+            note=f"{escape_markdown(manifest.title or manifest.campaign)}: {len(manifest.cells)} expected cells, "
+            f"{len(manifest.holdout_keys())} held out. Recorded before the first sample.",
+            params={
+                "table_id": manifest.table_id,
+                "cells": str(len(manifest.cells)),
+                "held_out": str(len(manifest.holdout_keys())),
+                "manifest_digest": opened.manifest_digest,
+                **{f"protocol.{key}": str(value) for key, value in manifest.protocol.plain().items()},
+            },
+            texts={
+                "manifest.json": json.dumps(manifest.plain(), indent=1, sort_keys=True, ensure_ascii=False)
+            },
+        )
+    return None
+
+
+def _exclusion(events: Sequence[Event]) -> Told | None:
+    for _, excluded in payloads(events, "cell.excluded", CellExcluded):
+        return Told(
+            name=f"exclusion · {excluded.cell}",
+            verdict="excluded",
+            note=f"Excluded by {escape_markdown(excluded.by)}: {escape_markdown(excluded.reason)}",
+            params={
+                "cell": excluded.cell,
+                "reason": excluded.reason,
+                "reference": excluded.reference,
+                "by": excluded.by,
+            },
+        )
+    return None
+
+
+def _fit(events: Sequence[Event]) -> Told | None:
+    for event, fit in payloads(events, "fit.completed", FitCompleted):
+        groups = {**fit.metrics, "hand_set": fit.hand_set}
+        gates = [
+            [g.gate, g.group, g.value, g.limit, "passed" if g.passed else "FAILED", g.detail]
+            for g in fit.gates
+        ]
+        verdict = "gates passed" if fit.passed else "gates failed"
+        return Told(
+            name=f"fit · {fit.table_id} · {verdict}",
+            verdict=verdict,
+            note=f"Table {escape_markdown(fit.table_id)}, fitted on {len(fit.training_cells)} cells, "
+            f"judged on {len(fit.holdout_cells)} held-out cells: {verdict}.",
+            params={
+                "table_id": fit.table_id,
+                "table_digest": fit.table_digest,
+                "method": fit.arguments.method,
+                "training_cells": str(len(fit.training_cells)),
+                "holdout_cells": str(len(fit.holdout_cells)),
+                "excluded_cells": str(len(fit.excluded_cells)),
+                **{f"coefficient.{term}": str(value) for term, value in fit.table.items()},
+            },
+            metrics=[each for name, metrics in groups.items() for each in _judged(event, name, metrics)],
+            texts={"gates.json": table(("gate", "group", "value", "limit", "verdict", "detail"), gates)},
+        )
+    return None
+
+
+def _judged(event: Event, group: str, metrics: Metrics) -> list[MetricPoint]:
+    values = {key: value for key, value in metrics.plain().items() if isinstance(value, (int, float))}
+    return [point(event, f"{safe_key(group)}/{key}", value) for key, value in values.items()]
+
+
+def _certificate(events: Sequence[Event]) -> Told | None:
+    for _, issued in payloads(events, "certificate.issued", CertificateIssued):
+        return Told(
+            name=f"certificate · {issued.table_id} · issued",
+            verdict="issued",
+            note=f"Certificate {escape_markdown(issued.digest)}, table {escape_markdown(issued.table_id)}.",
+            params={key: str(value) for key, value in issued.plain().items()},
+        )
+    for _, refused in payloads(events, "certificate.refused", CertificateRefused):
+        reasons = "\n".join(f"- {escape_markdown(reason)}" for reason in refused.reasons)
+        return Told(
+            name="certificate · refused",
+            verdict="refused",
+            status=FAILED,
+            note=f"No certificate:\n\n{reasons}",
+            params={"fit": refused.fit, "reasons": "; ".join(refused.reasons)},
+        )
+    return None
+
+
+def _import(events: Sequence[Event]) -> Told | None:
+    cells = payloads(events, "cell.imported", CellImported)
+    for event, record in payloads(events, "import.recorded", ImportRecorded):
+        rows = [
+            [cell.cell, each.label, each.median_ms, each.spread_pct, each.n]
+            for _, cell in cells
+            for each in cell.candidates
+        ]
+        return Told(
+            name=f"import · {record.file_name}",
+            verdict="imported",
+            note=f"Evidence that another project measured ({escape_markdown(record.source_format)}), "
+            f"{len(cells)} cells, file digest {escape_markdown(record.file_digest)}.",
+            params={
+                "source_format": record.source_format,
+                "file_name": record.file_name,
+                "file_digest": record.file_digest,
+                **{
+                    f"claims.{key}": json.dumps(value, sort_keys=True) for key, value in record.claims.items()
+                },
+            },
+            metrics=[point(event, "cells", len(cells)), point(event, "candidates", len(rows))],
+            texts={"candidates.json": table(("cell", "candidate", "median_ms", "spread_pct", "n"), rows)},
+        )
+    return None
+
+
+def _registration(events: Sequence[Event]) -> Told | None:
+    for _, registered in payloads(events, "version.registered", VersionRegistered):
+        tables = {f"table.{t.table_id}": t.table_digest for t in registered.tables}
+        certificates = {f"certificate.{t.table_id}": t.certificate for t in registered.tables}
+        return Told(
+            name=f"registration · {registered.model} version {registered.version}",
+            verdict=f"version {registered.version}",
+            params={
+                "model": registered.model,
+                "version": str(registered.version),
+                "bundle_digest": registered.bundle_digest,
+                **tables,
+                **certificates,
+            },
+        )
+    return None
+
+
+def _promotion(events: Sequence[Event]) -> Told | None:
+    for _, moved in payloads(events, "alias.moved", AliasMoved):
+        target = "removed" if moved.version is None else f"version {moved.version}"
+        how = f"{moved.origin}, forced" if moved.forced else moved.origin
+        return Told(
+            name=f"{moved.origin} · {moved.alias} → {target}",
+            verdict=f"{how}: {target}",
+            note=f"By {escape_markdown(moved.by)}: {escape_markdown(moved.reason)}",
+            params={key: str(value) for key, value in moved.plain().items() if value is not None},
+        )
+    return None
+
+
+def _review(events: Sequence[Event]) -> Told | None:
+    for _, review in payloads(events, "review.recorded", ReviewRecorded):
+        verdict = f"{review.aspect}: {review.verdict.replace('_', ' ')}"
+        return Told(
+            name=f"review · {verdict} · {review.by}",
+            verdict=verdict,
+            note=f"{escape_markdown(review.by)} on certificate {escape_markdown(review.certificate)}: "
+            f"**{escape_markdown(verdict)}**. {escape_markdown(review.reason)}",
+            params={key: str(value) for key, value in review.plain().items()},
+        )
+    return None
+
+
+_DESCRIBE: Mapping[str, Callable[[Sequence[Event]], Told | None]] = {
+    "attempt": describe_attempt,
+    "campaign": _campaign,
+    "exclusion": _exclusion,
+    "fit": _fit,
+    "certificate": _certificate,
+    "import": _import,
+    "registration": _registration,
+    "promotion": _promotion,
+    "review": _review,
+}
