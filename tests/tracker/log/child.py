@@ -1,20 +1,23 @@
-"""A process that tests start and kill: it tells on stdout what was acknowledged to it, line by line."""
+"""Processes that tests start and kill: each tells on stdout what was acknowledged to it, line by line.
 
+`child.py VERB ROOT` runs one; `child.py nursery` forks one for every request on stdin, sparing the imports.
+"""
+
+import json
+import os
 import sys
 from pathlib import Path
 
 from schemas import Unit
-from tracker.log import Log, recover
+from tracker.log import Log, _crash, recover
 
 
 def write(log: Log, name: str = "cell-a", samples: int = 3) -> None:
     writer = log.open_segment("quick", Unit.ATTEMPT, {"cell": name})
     print(f"opened {writer.segment}", flush=True)
     print(writer.append("cell.started", {"cell": name}).id, flush=True)
-    written = [
-        writer.append("sample.recorded", {"cell": name, "round": number}, durable=False)
-        for number in range(samples)
-    ]
+    rows = [{"cell": name, "round": number} for number in range(samples)]
+    written = [writer.append("sample.recorded", row, durable=False) for row in rows]
     writer.flush()
     print("\n".join(event.id for event in written), flush=True)
     print(writer.append("cell.completed", {"cell": name}).id, flush=True)
@@ -22,8 +25,8 @@ def write(log: Log, name: str = "cell-a", samples: int = 3) -> None:
     print("sealed", flush=True)
 
 
-def main() -> None:
-    verb, log = sys.argv[1], Log(Path(sys.argv[2]))
+def act(verb: str, root: str) -> None:
+    log = Log(Path(root))
     if verb == "recover":
         recover(log)
     elif verb == "write-many":
@@ -33,4 +36,26 @@ def main() -> None:
         write(log)
 
 
-main()
+def nursery() -> None:
+    for request in sys.stdin:
+        verb, root, point = json.loads(request)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.dup2(writing, 1)
+            _crash._name, _, count = point.partition(":")
+            _crash._left = int(count or "1")
+            act(verb, root)
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as output:
+            told = output.read()
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(json.dumps([status, told]), flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "nursery":
+        nursery()
+    else:
+        act(*sys.argv[1:3])

@@ -1,9 +1,10 @@
 """What the log's tests share: a log in a fresh folder, small segments, folders as bytes, children to kill."""
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,23 +50,48 @@ def contents_fixture() -> Callable[[Path], dict[str, bytes]]:
     return contents
 
 
-@pytest.fixture
-def run_child() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run `child.py VERB ROOT` in a process of its own, to be killed at a named point if one is given."""
+def child_environment(crash_at: str = "") -> dict[str, str]:
+    return {**os.environ, CRASH_VARIABLE: crash_at, "PYTHONPATH": str(REPOSITORY)}
 
-    def run(verb: str, root: Path, crash_at: str = "") -> subprocess.CompletedProcess[str]:
-        environment: Mapping[str, str] = {
-            **os.environ,
-            CRASH_VARIABLE: crash_at,
-            "PYTHONPATH": str(REPOSITORY),
-        }
-        return subprocess.run(
+
+@pytest.fixture
+def start_child() -> Callable[..., subprocess.Popen[str]]:
+    """Start `child.py VERB ROOT`, to be killed at a named point if one is given."""
+
+    def start(verb: str, root: Path, crash_at: str = "") -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [sys.executable, str(CHILD), verb, str(root)],
-            env=environment,
-            capture_output=True,
+            env=child_environment(crash_at),
+            stdout=subprocess.PIPE,
             text=True,
-            timeout=120,
-            check=False,
         )
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, str(CHILD), "nursery"],
+        env=child_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture
+def run_child(nursery: subprocess.Popen[str]) -> Callable[..., tuple[int, str]]:
+    """Run a verb of `child.py` in a forked process; its exit status (negative: the signal) and output."""
+
+    def run(verb: str, root: Path, crash_at: str = "") -> tuple[int, str]:
+        assert nursery.stdin is not None and nursery.stdout is not None
+        nursery.stdin.write(json.dumps([verb, str(root), crash_at]) + "\n")
+        nursery.stdin.flush()
+        status, told = json.loads(nursery.stdout.readline())
+        return status, told
 
     return run

@@ -25,9 +25,9 @@ RECOVERY_POINTS = [
 
 @pytest.mark.parametrize("point", WRITER_POINTS)
 def test_a_writer_killed_at_any_point(log, run_child, contents, point):
-    child = run_child("write", log.root, point)
-    assert child.returncode == -9, child.stderr
-    told = child.stdout.split()
+    status, output = run_child("write", log.root, point)
+    assert status == -9
+    told = output.split()
     recover(log)
     after = contents(log.root)
     assert recover(log) == recover(log)
@@ -52,8 +52,8 @@ def test_a_writer_killed_at_any_point(log, run_child, contents, point):
 
 @pytest.mark.parametrize("point", RECOVERY_POINTS)
 def test_a_recovery_killed_at_any_point_is_completed_by_the_next(log, run_child, point):
-    assert run_child("write", log.root, "append.after:4").returncode == -9
-    assert run_child("recover", log.root, point).returncode == -9
+    assert run_child("write", log.root, "append.after:4")[0] == -9
+    assert run_child("recover", log.root, point)[0] == -9
     recover(log)
     assert verify_log(log) == []
     (place,) = log.segments()
@@ -62,6 +62,19 @@ def test_a_recovery_killed_at_any_point_is_completed_by_the_next(log, run_child,
         "segment.opened",
         "cell.started",
         *["sample.recorded"] * 3,
+        "cell.failed",
+        "segment.sealed",
+    ]
+
+
+def test_the_environment_names_the_point(log, start_child):
+    with start_child("write", log.root, "append.before:2") as child:
+        told = child.stdout.read().split()
+    assert child.returncode == -9
+    assert len(told) == 3
+    recover(log)
+    assert [event.type for event in read_segment(log.segments()[0].path)][1:] == [
+        "cell.started",
         "cell.failed",
         "segment.sealed",
     ]
