@@ -1,6 +1,6 @@
 """From certified cells to a judged integer table: the pure part, which a check can repeat."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fit import (
     CellEvidence,
@@ -20,6 +20,7 @@ from schemas import (
     CertifiedExclusion,
     EvidenceRoot,
     Features,
+    Fingerprint,
     FitArguments,
     FitCompleted,
     IncompleteEvidenceError,
@@ -84,7 +85,10 @@ def _fit_cell(cell: CertifiedCell) -> FitCell:
 
 
 def refuse_incomplete(
-    manifest: Manifest, cells: Sequence[CertifiedCell], exclusions: Sequence[CertifiedExclusion]
+    manifest: Manifest,
+    cells: Sequence[CertifiedCell],
+    exclusions: Sequence[CertifiedExclusion],
+    fingerprints: Mapping[str, Sequence[Fingerprint]],
 ) -> None:
     """Every expected cell is there or excluded, none unexpected, each candidate with its samples.
 
@@ -93,7 +97,7 @@ def refuse_incomplete(
     """
     present = {
         cell.cell: CellEvidence(
-            fingerprints=frozenset({digest_json(cell.fingerprint.plain())}),
+            fingerprints=frozenset(digest_json(each.plain()) for each in fingerprints[cell.cell]),
             usable={candidate.label: candidate.n for candidate in cell.candidates},
         )
         for cell in cells

@@ -1,0 +1,25 @@
+"""Register a campaign: its manifest enters the log before any sample."""
+
+from schemas import CampaignOpened, InvalidInputError, Manifest
+from tracker._ledger import Ledger
+
+
+def open_campaign(ledger: Ledger, manifest: Manifest) -> bool:
+    """Record the manifest before the first sample; True if it was new, False if it stands there already.
+
+    Raises:
+        InvalidInputError: the name is taken by another manifest; nothing was changed.
+    """
+    if manifest.campaign in ledger.campaigns():
+        registered = ledger.manifest(manifest.campaign)
+        if registered.digest != manifest.digest:
+            raise InvalidInputError(
+                f"campaign {manifest.campaign!r} is registered with another manifest "
+                f"({registered.digest[:12]}, this one is {manifest.digest[:12]}); "
+                "a registered manifest does not change: give the campaign another name"
+            )
+        return False
+    opened = CampaignOpened(manifest=manifest, manifest_digest=manifest.digest)
+    with ledger.log.open_segment(manifest.campaign, "campaign") as segment:
+        segment.append("campaign.opened", opened.plain())
+    return True

@@ -1,0 +1,161 @@
+"""Issue, find, check and export certificates of this ledger."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemas import (
+    CertificateIssued,
+    CertificateRefused,
+    FitCompleted,
+    GateFailedError,
+    InvalidInputError,
+    NotFoundError,
+    Statement,
+)
+from tracker._ledger import Ledger
+from tracker.certificate import (
+    Check,
+    build_statement,
+    check_file,
+    check_log,
+    check_refit,
+    read_statement,
+    render_statement,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedCertificate:
+    """A certificate that stands in the log.
+
+    Args:
+        digest: sha256 of its canonical statement.
+        path: its file, which can be deleted and exported again.
+        statement: itself.
+    """
+
+    digest: str
+    path: Path
+    statement: Statement
+
+
+def certify_fit(ledger: Ledger, campaign: str, fit: str | None = None) -> IssuedCertificate:
+    """Issue the certificate of a fit; the same fit again gives the same one and records nothing new.
+
+    Args:
+        ledger: where the evidence is.
+        campaign: whose fit.
+        fit: segment id; the campaign's latest where omitted.
+
+    Raises:
+        NotFoundError: no such campaign or fit.
+        GateFailedError: a gate failed; the refusal is recorded.
+    """
+    fit_id = fit or _latest_fit(ledger, campaign)
+    result = ledger.fit(campaign, fit_id)
+    failed = tuple(
+        f"{v.gate} on {v.group}: {v.value} (limit {v.limit})" for v in result.gates if not v.passed
+    )
+    if failed:
+        refused = CertificateRefused(fit=fit_id, reasons=failed)
+        with ledger.log.open_segment(campaign, "certificate", {"fit": fit_id}) as segment:
+            segment.append("certificate.refused", refused.plain())
+        raise GateFailedError(f"campaign {campaign}: no certificate, gates failed:\n  " + "\n  ".join(failed))
+    statement = _statement(ledger, campaign, fit_id, result)
+    if statement.digest not in {digest for _, digest, _ in ledger.issued_certificates(campaign)}:
+        _record(ledger, campaign, fit_id, statement)
+    return IssuedCertificate(statement.digest, _write(ledger, statement), statement)
+
+
+def _latest_fit(ledger: Ledger, campaign: str) -> str:
+    fits = ledger.fits(campaign)
+    if not fits:
+        raise NotFoundError(f"campaign {campaign} has no fit; run `layoutledger fit {campaign}` first")
+    return fits[-1]
+
+
+def _statement(ledger: Ledger, campaign: str, fit: str, result: FitCompleted) -> Statement:
+    segments = result.evidence.segments
+    return build_statement(
+        fit,
+        result,
+        ledger.manifest(campaign),
+        ledger.certified_cells(campaign, segments),
+        ledger.exclusions(campaign, segments),
+    )
+
+
+def _record(ledger: Ledger, campaign: str, fit: str, statement: Statement) -> None:
+    body = statement.predicate
+    issued = CertificateIssued(
+        digest=statement.digest,
+        fit=fit,
+        table_digest=body.table_digest,
+        evidence_root=body.evidence.root,
+        table_id=body.table_id,
+    )
+    with ledger.log.open_segment(campaign, "certificate", {"fit": fit}) as segment:
+        segment.append("certificate.issued", issued.plain())
+
+
+def _write(ledger: Ledger, statement: Statement) -> Path:
+    path = ledger.store / "certificates" / f"{statement.predicate.campaign}-{statement.digest[:12]}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(render_statement(statement))
+    return path
+
+
+def export_certificate(ledger: Ledger, digest: str) -> Statement:
+    """The issued certificate whose digest begins so, made again from the log.
+
+    Raises:
+        NotFoundError: none begins so.
+        InvalidInputError: more than one does.
+    """
+    found = [entry for entry in ledger.issued_certificates(None) if entry[1].startswith(digest.lower())]
+    if not found or not digest:
+        raise NotFoundError(
+            f"no certificate {digest!r} in {ledger.store}; see `layoutledger sql 'from certificates'`"
+        )
+    if len({entry[1] for entry in found}) > 1:
+        raise InvalidInputError(
+            f"{digest!r} begins several digests: " + ", ".join(entry[1] for entry in found)
+        )
+    campaign, _, fit = found[0]
+    return _statement(ledger, campaign, fit, ledger.fit(campaign, fit))
+
+
+def latest_certificate(ledger: Ledger, campaign: str) -> IssuedCertificate:
+    """The campaign's certificate issued last, its file written if it is missing.
+
+    Raises:
+        NotFoundError: it has none.
+    """
+    entries = ledger.issued_certificates(campaign)
+    if not entries:
+        raise NotFoundError(
+            f"campaign {campaign} has no certificate; run `layoutledger certify {campaign}` first"
+        )
+    _, digest, fit = entries[-1]
+    statement = _statement(ledger, campaign, fit, ledger.fit(campaign, fit))
+    return IssuedCertificate(digest, _write(ledger, statement), statement)
+
+
+def check_certificate(path: Path, ledger: Ledger, *, refit: bool) -> tuple[str, tuple[Check, ...]]:
+    """Recompute a certificate file, from the log too where the ledger holds its campaign.
+
+    Raises:
+        InvalidInputError: the file is no certificate.
+    """
+    statement = read_statement(path)
+    checks = list(check_file(statement))
+    if refit:
+        checks.append(check_refit(statement))
+    campaign = statement.predicate.campaign
+    if campaign in ledger.campaigns():
+        checks.extend(check_log(statement, ledger))
+    else:
+        checks.append(
+            Check("log", True, f"campaign {campaign} is not in {ledger.store}: checked from the file alone")
+        )
+    return statement.digest, tuple(checks)

@@ -1,0 +1,44 @@
+"""Fit a campaign's evidence and record the verdict: passed or not, it is a fact."""
+
+from dataclasses import dataclass
+
+from schemas import FitCompleted
+from tracker._fitting import judge_evidence, refuse_incomplete
+from tracker._ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFit:
+    """A fit in the log.
+
+    Args:
+        id: the fit's segment id.
+        result: what was recorded.
+    """
+
+    id: str
+    result: FitCompleted
+
+
+def fit_campaign(ledger: Ledger, campaign: str, *, method: str | None = None) -> RecordedFit:
+    """Fit on the registered training cells, judge on all, record (design, section 8).
+
+    Args:
+        ledger: where the evidence is and the verdict goes.
+        campaign: its name.
+        method: the fit's method; the registered one where omitted.
+
+    Raises:
+        NotFoundError: no such campaign.
+        IncompleteEvidenceError: cells missing, unexpected, of two fingerprints or with too few samples.
+    """
+    manifest = ledger.manifest(campaign)
+    segments = ledger.evidence_segments(campaign)
+    cells = ledger.certified_cells(campaign, segments)
+    exclusions = ledger.exclusions(campaign, segments)
+    refuse_incomplete(manifest, cells, exclusions, ledger.warehouse.fingerprints(campaign))
+    arguments = manifest.fit.model_copy(update={"method": method}) if method else manifest.fit
+    result = judge_evidence(manifest, cells, exclusions, arguments, ledger.evidence(segments))
+    with ledger.log.open_segment(campaign, "fit") as segment:
+        segment.append("fit.completed", result.plain())
+    return RecordedFit(segment.segment, result)

@@ -1,0 +1,73 @@
+"""Measure what a campaign is missing and record it: the runner's side of the log."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness import AutomaticChoice, CampaignSummary, CellProgress, run_campaign
+from schemas import CellPlan
+from tracker._ledger import Ledger
+from tracker.log import SegmentWriter
+
+
+def measure_campaign(
+    ledger: Ledger,
+    campaign: str,
+    *,
+    automatic: AutomaticChoice | None = None,
+    progress: Callable[[CellProgress], None] | None = None,
+) -> CampaignSummary:
+    """Measure the cells that have neither a completed attempt nor an exclusion.
+
+    Raises:
+        NotFoundError: no such campaign.
+        StoreUnavailableError: the ledger cannot be written; resume when it can.
+    """
+    warehouse = ledger.warehouse
+    manifest = warehouse.manifest(campaign)
+    done = set(warehouse.completed_cells(campaign))
+    done |= {exclusion.cell for exclusion in warehouse.exclusions(campaign)}
+    recorder = LogRecorder(ledger, campaign, Counter(warehouse.attempt_numbers(campaign)))
+    return run_campaign(manifest, recorder, skip_completed=done, progress=progress, automatic=automatic)
+
+
+@dataclass(slots=True)
+class LogRecorder:
+    """The harness's recorder on this ledger's log: an attempt is a segment.
+
+    Args:
+        ledger: where to.
+        campaign: whose attempts.
+        attempts: how many each cell has already.
+    """
+
+    ledger: Ledger
+    campaign: str
+    attempts: Counter[str]
+
+    def attempts_of(self, cell: str) -> int:
+        """Attempts of the cell so far, of any outcome."""
+        return self.attempts[cell]
+
+    def open_attempt(self, plan: CellPlan, number: int) -> "LogAttempt":
+        """A new segment for the cell."""
+        cell = plan.identity.key
+        self.attempts[cell] = number
+        subject = {"cell": cell, "attempt": str(number)}
+        return LogAttempt(self.ledger.log.open_segment(self.campaign, "attempt", subject))
+
+
+@dataclass(frozen=True, slots=True)
+class LogAttempt:
+    """An attempt's open segment."""
+
+    segment: SegmentWriter
+
+    def append(self, type: str, data: dict[str, Any], *, durable: bool) -> None:
+        """Add an event to the segment."""
+        self.segment.append(type, data, durable=durable)
+
+    def seal(self) -> None:
+        """Close the segment for good."""
+        self.segment.seal()

@@ -1,0 +1,195 @@
+"""`campaign`: list, show, run, resume, status."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import TaskID
+
+from schemas import CampaignFailedError
+from tracker.cli._options import json_option, store_option
+from tracker.cli._output import emit_json, print_table, progress, say
+
+
+@click.group()
+def campaign() -> None:
+    """Measure the cells of a campaign; see what is there and what is missing."""
+
+
+@campaign.command("list")
+@store_option
+@json_option
+def list_campaigns(store: Path, as_json: bool) -> None:
+    """List the campaigns in the ledger, and those that come with the tool.
+
+    \b
+    Example: layoutledger campaign list
+    """
+    from harness import campaign_names
+    from tracker._ledger import Ledger
+
+    recorded = Ledger(store).campaign_states()
+    shipped = campaign_names()
+    if as_json:
+        emit_json({"recorded": recorded, "shipped": list(shipped)})
+        return
+    columns = ("campaign", "cells", "measured", "failed", "excluded", "missing")
+    print_table("In the ledger", columns, [[state[column] for column in columns] for state in recorded])
+    say("Shipped with the tool: " + ", ".join(shipped))
+
+
+@campaign.command()
+@click.argument("name")
+@store_option
+@json_option
+def show(name: str, store: Path, as_json: bool) -> None:
+    """Show a recorded campaign's manifest: cells, protocol, holdout, gates.
+
+    \b
+    Example: layoutledger campaign show cpu-quick
+    """
+    from tracker._ledger import Ledger
+
+    manifest = Ledger(store).warehouse.manifest(name)
+    if as_json:
+        emit_json(manifest.plain() | {"digest": manifest.digest})
+        return
+    held = set(manifest.holdout_keys())
+    rows = [
+        (plan.identity.key, plan.workload.kind, "held out" if plan.identity.key in held else "")
+        for plan in manifest.cells
+    ]
+    print_table(manifest.title, ("cell", "workload", "holdout"), rows)
+    for part in (manifest.protocol, manifest.holdout, manifest.fit, manifest.gates):
+        say(f"{type(part).__name__}: {part.plain()}")
+    say(f"manifest digest: {manifest.digest}")
+
+
+@campaign.command("run")
+@click.argument("name_or_file")
+@store_option
+@json_option
+def run_command(name_or_file: str, store: Path, as_json: bool) -> None:
+    """Register a campaign (a shipped name or a TOML file), then measure its cells.
+
+    What is measured already is skipped; a failed cell does not stop the others.
+
+    \b
+    Example: layoutledger campaign run cpu-quick
+    """
+    from harness import load_campaign
+    from tracker._campaigns import open_campaign
+    from tracker._ledger import Ledger
+
+    ledger = Ledger(store)
+    manifest = load_campaign(name_or_file)
+    new = open_campaign(ledger, manifest)
+    state = "registered" if new else "registered before"
+    say(f"campaign {manifest.campaign}: {state}, {len(manifest.cells)} cells")
+    measure(ledger, manifest.campaign, as_json=as_json)
+
+
+@campaign.command()
+@click.argument("name")
+@store_option
+@json_option
+def resume(name: str, store: Path, as_json: bool) -> None:
+    """Measure the cells of a recorded campaign that are still missing.
+
+    \b
+    Example: layoutledger campaign resume cpu-quick
+    """
+    from tracker._ledger import Ledger
+
+    ledger = Ledger(store)
+    ledger.warehouse.manifest(name)
+    measure(ledger, name, as_json=as_json)
+
+
+@campaign.command()
+@click.argument("name")
+@store_option
+@json_option
+def status(name: str, store: Path, as_json: bool) -> None:
+    """Say for each expected cell what became of it.
+
+    \b
+    Example: layoutledger campaign status cpu-quick --json
+    """
+    from tracker._ledger import Ledger
+
+    ledger = Ledger(store)
+    cells = ledger.cell_states(name)
+    if as_json:
+        emit_json(cells)
+        return
+    columns = (
+        "cell",
+        "state",
+        "held_out",
+        "attempts",
+        "failed_attempts",
+        "usable_samples",
+        "exclusion_reason",
+    )
+    print_table(f"Campaign {name}", columns, [[cell.get(column) for column in columns] for cell in cells])
+
+
+def measure(ledger: Any, name: str, *, as_json: bool = False) -> None:
+    """Run what is missing under a progress bar.
+
+    Raises:
+        CampaignFailedError: cells failed or were left; they are recorded.
+    """
+    from tracker._measuring import measure_campaign
+
+    with progress() as bar:
+        watch = ProgressLines(bar)
+        summary = measure_campaign(ledger, name, progress=watch)
+    if as_json:
+        emit_json(
+            {
+                "completed": list(summary.completed),
+                "failed": summary.failed,
+                "skipped": list(summary.skipped),
+                "not_run": list(summary.not_run),
+                "wall_s": summary.wall_s,
+            }
+        )
+    say(
+        f"campaign {name}: {len(summary.completed)} cells measured, {len(summary.skipped)} were there, "
+        f"{len(summary.failed)} failed, {len(summary.not_run)} not run; {summary.wall_s:.0f} s"
+    )
+    if summary.interrupted:
+        say(f"interrupted by {summary.interrupted}")
+    if not summary.ok:
+        failed = "\n".join(f"  {cell}: {kind}" for cell, kind in summary.failed.items())
+        raise CampaignFailedError(
+            f"campaign {name} is not complete\n{failed}\n"
+            f"see `layoutledger campaign status {name}`, mend the cause, then "
+            f"`layoutledger campaign resume {name}` (or `layoutledger exclude` with a reason)"
+        )
+
+
+class ProgressLines:
+    """Told of each cell by the runner: a bar on a terminal, a line a cell when piped."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._cells: TaskID | None = None
+        self._samples: TaskID | None = None
+
+    def __call__(self, event: Any) -> None:
+        """Take one `CellProgress`."""
+        if self._cells is None or self._samples is None:
+            self._cells = self._bar.add_task("cells", total=event.total)
+            self._samples = self._bar.add_task("", total=None)
+        total = event.expected or None
+        self._bar.update(self._samples, description=event.cell, completed=event.samples, total=total)
+        if event.state in ("completed", "failed"):
+            self._bar.update(self._cells, completed=event.index)
+            text = f"[{event.index}/{event.total}] {event.cell}: {event.state} {event.message}".rstrip()
+            if self._bar.disable:
+                say(text)
+            else:
+                self._bar.console.print(text, markup=False, highlight=False)

@@ -1,0 +1,150 @@
+"""`exclude`, `import`, `sql`, `recover`, `verify`: the evidence and its integrity."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from schemas import CorruptionError
+from tracker.cli._options import by_option, json_option, store_option
+from tracker.cli._output import emit_json, print_table, say
+
+
+@click.command()
+@click.argument("campaign")
+@click.argument("cell")
+@click.option("--reason", required=True, help="Why; a reviewer will read it.")
+@click.option("--reference", default="", help="An issue, a log, a page that backs the reason.")
+@by_option
+@store_option
+@json_option
+def exclude(
+    campaign: str, cell: str, reason: str, reference: str, by: str, store: Path, as_json: bool
+) -> None:
+    """Take CELL out of CAMPAIGN's fit, with a reason; the certificate lists it.
+
+    \b
+    Example: layoutledger exclude cpu-quick "chain-8|hybrid-tiny|L4|tp1|cp2" --reason "rank 1 throttled"
+    """
+    from tracker._exclusions import exclude_cell
+    from tracker._ledger import Ledger
+
+    excluded = exclude_cell(Ledger(store), campaign, cell, reason=reason, reference=reference, by=by)
+    if as_json:
+        emit_json(excluded.plain())
+    else:
+        say(f"excluded from {campaign}: {cell}")
+
+
+@click.group("import")
+def import_group() -> None:
+    """Bring evidence that another project measured into the ledger."""
+
+
+@import_group.command("art-certificate")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--campaign", help="Name of the campaign to make; the file's table id where omitted.")
+@store_option
+@json_option
+def art_certificate(file: Path, campaign: str | None, store: Path, as_json: bool) -> None:
+    """Import a calibration certificate of OpenPipe/ART (schema v1); the same file again changes nothing.
+
+    \b
+    Example: layoutledger import art-certificate h200-dense-h2560.certificate.json
+    """
+    from tracker._imports import import_evidence
+    from tracker._ledger import Ledger
+    from tracker.importers import read_art_certificate
+
+    evidence = read_art_certificate(file, campaign=campaign)
+    new = import_evidence(Ledger(store), evidence)
+    name, cells = evidence.manifest.campaign, len(evidence.cells)
+    if as_json:
+        emit_json({"campaign": name, "cells": cells, "imported": new})
+        return
+    held = len(evidence.manifest.holdout_keys())
+    state = "imported" if new else "imported before, nothing changed"
+    say(f"campaign {name}: {cells} cells, {held} of them held out: {state}")
+    say(f"next: layoutledger fit {name}")
+
+
+@click.command()
+@click.argument("query")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How rows are printed.",
+)
+@click.option("--parquet", type=click.Path(path_type=Path), help="Write the rows to this Parquet file.")
+@click.option("--allow-files", is_flag=True, help="Let the query read other files.")
+@store_option
+def sql(query: str, form: str, parquet: Path | None, allow_files: bool, store: Path) -> None:
+    """Ask the evidence in DuckDB's SQL; read-only. `from events` and the other views are there.
+
+    \b
+    Examples:
+      layoutledger sql "select cell, label, median_ms from candidate_medians order by all"
+      layoutledger sql "select kind, count(*) from failures group by all" --format json
+    """
+    from tracker._ledger import Ledger
+    from tracker.warehouse import as_csv, as_json, as_text, write_parquet
+
+    answer = Ledger(store).existing().warehouse.query(query, allow_files=allow_files)
+    if parquet is not None:
+        write_parquet(answer, parquet)
+        say(f"written: {parquet}")
+    else:
+        written = {"csv": as_csv, "json": as_json, "table": as_text}[form](answer)
+        click.echo(written, nl=not written.endswith("\n"))
+
+
+@click.command()
+@store_option
+@json_option
+def recover(store: Path, as_json: bool) -> None:
+    """Close what dead writers left open: cut torn tails, end attempts as interrupted; again changes nothing.
+
+    \b
+    Example: layoutledger recover
+    """
+    from tracker._ledger import Ledger
+    from tracker.log import recover as recover_log
+
+    recovery = recover_log(Ledger(store).existing().log)
+    if as_json:
+        emit_json(asdict(recovery))
+        return
+    for segment in recovery.sealed:
+        kept = f"{segment.kept} events kept, {segment.cut_bytes} bytes cut"
+        say(f"sealed: {segment.path} ({segment.unit}), {kept}")
+    for path in recovery.live:
+        say(f"left alone, a live writer holds it: {path}")
+    say(f"{len(recovery.sealed)} segments sealed, {len(recovery.live)} live")
+
+
+@click.command()
+@store_option
+@json_option
+def verify(store: Path, as_json: bool) -> None:
+    """Recheck every line, seal, Parquet file and mirrored run; report what drifted, and where.
+
+    \b
+    Example: layoutledger verify --json
+    """
+    from tracker._ledger import Ledger
+    from tracker._verification import verify_ledger
+
+    ledger = Ledger(store).existing()
+    findings = verify_ledger(ledger)
+    if as_json:
+        emit_json({"passed": not findings, "findings": [finding.plain() for finding in findings]})
+    else:
+        rows = [(f.what, f.where, f.expected, f.found) for f in findings]
+        if rows:
+            print_table("Findings", ("what", "where", "expected", "found"), rows)
+        say(f"{len(findings)} findings")
+    if findings:
+        raise CorruptionError(f"{store}: {len(findings)} findings; nothing was changed")

@@ -1,0 +1,42 @@
+"""Options that many commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+DEFAULT_STORE = "ledger"
+
+
+def store_option(command: Command) -> Command:
+    """`--store`: the ledger's folder, made where it is missing."""
+    return click.option(
+        "--store",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=DEFAULT_STORE,
+        envvar="LAYOUTLEDGER_STORE",
+        show_default=True,
+        show_envvar=True,
+        help="The ledger's folder.",
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """`--json`: one JSON document instead of text."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
+
+
+def by_option(command: Command) -> Command:
+    """`--by`: who does it; the login name where omitted."""
+    return click.option(
+        "--by", default=_login, show_default="login name", help="Who does this; goes into the record."
+    )(command)
+
+
+def _login() -> str:
+    import getpass
+
+    return getpass.getuser()

@@ -1,0 +1,68 @@
+"""How commands speak: tables and plain lines for people, one JSON document for scripts."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+
+def console() -> Console:
+    """Standard output; plain text, and never cut, when it is not a terminal."""
+    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False, markup=False)
+
+
+def emit_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    click.echo(json.dumps(value, indent=2, sort_keys=True, default=str))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table on a terminal, tab-separated lines when piped."""
+    if not sys.stdout.isatty():
+        click.echo("\t".join(columns))
+        for row in rows:
+            click.echo("\t".join(_cell(value) for value in row))
+        return
+    table = Table(title=title or None, title_justify="left", header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    console().print(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def progress() -> Progress:
+    """A progress bar on standard error; silent where that is not a terminal."""
+    stderr = Console(stderr=True)
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=stderr,
+        disable=not stderr.is_terminal,
+    )
+
+
+def say(text: str) -> None:
+    """A line for people on standard error, so that standard output stays for results."""
+    click.echo(text, err=True)
