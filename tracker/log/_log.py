@@ -66,7 +66,10 @@ class Log:
         """
         check_campaign(campaign)
         segment = str(ULID())
-        encoder = LineEncoder(this_source(), {**(subject or {}), "campaign": campaign, "segment": segment})
+        about = {**(subject or {}), "campaign": campaign, "segment": segment}
+        for key, value in about.items():
+            _require_text(key, value)
+        encoder = LineEncoder(this_source(), about)
         opened = {**(fields or {}), "segment": segment, "campaign": campaign, "unit": _known_unit(unit).value}
         folder = self.folder / campaign
         self.disk.make_folder(folder)
@@ -143,6 +146,11 @@ class Log:
 def this_source() -> Source:
     """Name the running process as events do."""
     return Source(host=socket.gethostname(), pid=os.getpid(), tool=f"layoutledger {version('layoutledger')}")
+
+
+def _require_text(key: object, value: object) -> None:
+    if not isinstance(key, str) or not isinstance(value, str):
+        raise InvalidInputError(f"subject {key!r}: {value!r} is not text; write numbers as text")
 
 
 def _known_unit(unit: Unit | str) -> Unit:

@@ -54,6 +54,7 @@ class SegmentWriter:
     ) -> None:
         self.campaign = encoder.subject["campaign"]
         self.segment = encoder.subject["segment"]
+        self.unit = str(opened["unit"])
         self.path = folder / f"{self.segment}{OPEN_SUFFIX}"
         self._encoder = encoder
         self._disk = disk

@@ -30,8 +30,8 @@ def act(verb: str, root: str) -> None:
     if verb == "recover":
         recover(log)
     elif verb == "write-many":
-        for number in range(5):
-            write(log, f"cell-{number}", samples=250)
+        for number in range(4):
+            write(log, f"cell-{number}", samples=120)
     else:
         write(log)
 

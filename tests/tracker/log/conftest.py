@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schemas import Unit
-from tracker.log import CRASH_VARIABLE, Log, SealedSegment
+from tracker.log import CRASH_VARIABLE, Disk, Log, SealedSegment
 
 CHILD = Path(__file__).parent / "child.py"
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -19,6 +19,21 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 @pytest.fixture
 def log(tmp_path: Path) -> Log:
     return Log(tmp_path / "ledger")
+
+
+class HastyDisk(Disk):
+    """Does not wait for the disk: for tests of thousands of segments that are not about power cuts."""
+
+    def sync(self, handle: int, path: Path) -> None:
+        pass
+
+    def sync_folder(self, path: Path) -> None:
+        pass
+
+
+@pytest.fixture
+def hasty_disk() -> Disk:
+    return HastyDisk()
 
 
 def write_attempt(

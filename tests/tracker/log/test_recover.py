@@ -80,12 +80,12 @@ def test_the_environment_names_the_point(log, start_child):
     ]
 
 
-def test_cut_at_every_byte(tmp_path, write_attempt):
+def test_cut_at_every_byte(tmp_path, write_attempt, hasty_disk):
     sealed = write_attempt(Log(tmp_path / "whole"), samples=1)
     data = sealed.path.read_bytes()
     lines = data.splitlines(keepends=True)
     for offset in range(len(data)):
-        log = Log(tmp_path / f"cut{offset}")
+        log = Log(tmp_path / f"cut{offset}", disk=hasty_disk)
         folder = log.folder / "quick"
         folder.mkdir(parents=True)
         (folder / f"{sealed.segment}.open.jsonl").write_bytes(data[:offset])
