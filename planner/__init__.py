@@ -1,8 +1,11 @@
 """Prefix trees, layouts, their integer cost and the search for the cheapest one (design, section 6)."""
 
 from planner._candidates import Candidate, mandatory_candidates
+from planner._domain import DeviceClass, Domain, ModelGeometry, ParallelShape, RuntimeFacts, memory_bucket
 from planner._facts import SEGMENT_THRESHOLDS, LayoutFeatures, ScoringFacts
 from planner._layout import Layout, LayoutSegment, layout_features, plan_layout, score_layout
+from planner._load import OfflineWarning, load
+from planner._registry import BUNDLE_DIGEST_TAG
 from planner._score import (
     Coefficients,
     Score,
@@ -15,29 +18,43 @@ from planner._score import (
 from planner._select import Selection, select_layout
 from planner._terms import TERMS, WORK_PER_US, Quantity, Term
 from planner._tree import PrefixTree, Segment, build_prefix_tree
+from planner._version import CoefficientVersion, OutsideDomainWarning, Scoring, Table
 
 __all__ = [
+    "BUNDLE_DIGEST_TAG",
     "SEGMENT_THRESHOLDS",
     "TERMS",
     "WORK_PER_US",
     "Candidate",
+    "CoefficientVersion",
     "Coefficients",
+    "DeviceClass",
+    "Domain",
     "Layout",
     "LayoutFeatures",
     "LayoutSegment",
+    "ModelGeometry",
+    "OfflineWarning",
+    "OutsideDomainWarning",
+    "ParallelShape",
     "PrefixTree",
     "Quantity",
+    "RuntimeFacts",
     "Score",
+    "Scoring",
     "ScoringFacts",
     "Segment",
     "Selection",
+    "Table",
     "Term",
     "build_prefix_tree",
     "check_coefficients",
     "hand_set_contributions",
     "hand_set_work",
     "layout_features",
+    "load",
     "mandatory_candidates",
+    "memory_bucket",
     "plan_layout",
     "score_features",
     "score_layout",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import overload
 
 from planner._decisions import DecisionForest, forest_of, masks_to_flags
 from planner._facts import LayoutFeatures, ScoringFacts
@@ -97,13 +98,18 @@ def plan_layout(tree: PrefixTree, decisions: Iterable[int]) -> Layout:
     return Layout(tree, forest_of(tree).mask_of(decisions))
 
 
-def layout_features(tree: PrefixTree, decisions: Iterable[int]) -> LayoutFeatures:
-    """Return the features of the layout that shares the given segments, without building its segments.
+@overload
+def layout_features(layout: Layout, /) -> LayoutFeatures: ...
+@overload
+def layout_features(tree: PrefixTree, decisions: Iterable[int], /) -> LayoutFeatures: ...
+def layout_features(tree: PrefixTree | Layout, decisions: Iterable[int] = (), /) -> LayoutFeatures:
+    """Return the features of a layout, or of a tree with a set of decisions shared; segments are not built.
 
     Raises:
         ValueError: an index that is no decision of the tree.
     """
-    return plan_layout(tree, decisions).features
+    layout = tree if isinstance(tree, Layout) else plan_layout(tree, decisions)
+    return layout.features
 
 
 def score_layout(layout: Layout, facts: ScoringFacts, coefficients: Coefficients | None = None) -> Score:

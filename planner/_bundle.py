@@ -1,0 +1,175 @@
+"""A bundle's files, read and checked: nothing in them is run, and nothing unproven comes out.
+
+Only this module and the registry's door know the borders' records; they are imported when a bundle is read.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+from planner._domain import DeviceClass, Domain, ModelGeometry, ParallelShape
+from planner._score import check_coefficients
+from planner._version import CoefficientVersion, Table
+from schemas import CorruptionError, InvalidInputError
+
+if TYPE_CHECKING:
+    from schemas import Certificate, CoefficientBundle, CoefficientTable
+    from schemas import Domain as DomainRecord
+
+BUNDLE = "coefficients.json"
+
+ReadFile = Callable[[str], bytes]
+
+
+def read_bundle(
+    read: ReadFile, *, source: str, version: int | None, expected_digest: str | None
+) -> CoefficientVersion:
+    """Read a bundle and check it against its certificates.
+
+    Args:
+        read: the bytes of a file of the bundle by name; raises OSError.
+        source: where it comes from, for messages.
+        version: its number in the registry.
+        expected_digest: what the registry recorded, None where nothing did.
+
+    Raises:
+        CorruptionError: a digest that does not agree; names the file and the field.
+        InvalidInputError: a file that is no bundle or no certificate.
+    """
+    where = f"{source}: {BUNDLE}"
+    bundle = parse_bundle(read(BUNDLE), where)
+    if expected_digest is not None and bundle.digest != expected_digest:
+        raise CorruptionError(
+            f"{where}: digest is {bundle.digest}, but {expected_digest} was registered; "
+            "the bundle was changed after its registration: register it again from the ledger"
+        )
+    tables = tuple(_checked_table(table, read, source) for table in bundle.tables)
+    return CoefficientVersion(version, bundle.digest, tables, bundle.description, source)
+
+
+def bundle_files(bundle: "CoefficientBundle") -> tuple[str, ...]:
+    """Names of a bundle's files, the bundle itself first."""
+    return (BUNDLE, *dict.fromkeys(table.certificate_file for table in bundle.tables))
+
+
+def parse_bundle(data: bytes, where: str) -> "CoefficientBundle":
+    """Parse a bundle without its certificates.
+
+    Raises:
+        CorruptionError: coefficients that do not give their ``table_digest``.
+        InvalidInputError: no JSON, or not of a bundle's form; names each field.
+    """
+    from schemas import CoefficientBundle, table_digest
+
+    content = _json(data, where)
+    for index, table in enumerate(_dicts(content.get("tables"))):
+        coefficients, said = table.get("coefficients"), table.get("table_digest")
+        if isinstance(coefficients, dict) and said != table_digest(cast("dict[str, int]", coefficients)):
+            raise CorruptionError(
+                f"{where}: tables.{index}.table_digest is {said}, but its coefficients do not give that; "
+                "the table was changed after it was certified"
+            )
+    return CoefficientBundle.parse(content, where=where)
+
+
+def _checked_table(table: "CoefficientTable", read: ReadFile, source: str) -> Table:
+    from schemas import Statement, digest_json
+
+    where = f"{source}: {table.certificate_file}"
+    try:
+        data = read(table.certificate_file)
+    except OSError as error:
+        raise CorruptionError(
+            f"{where}: the certificate of table {table.table_id} is missing ({error.strerror or error}); "
+            "a table is served with its certificate only"
+        ) from error
+    content = _json(data, where)
+    digest = digest_json(content)
+    if digest != table.certificate_digest:
+        raise CorruptionError(
+            f"{where}: digest is {digest}, but {BUNDLE} names certificate_digest "
+            f"{table.certificate_digest} for table {table.table_id}; the certificate was changed or exchanged"
+        )
+    statement = Statement.parse(content, where=where)
+    _check_agreement(table, statement.predicate, f"{source}: {BUNDLE}: table {table.table_id}")
+    try:
+        check_coefficients(table.coefficients)
+    except ValueError as error:
+        raise InvalidInputError(f"{source}: {BUNDLE}: table {table.table_id}: {error}") from error
+    return Table(
+        table.table_id,
+        MappingProxyType(dict(table.coefficients)),
+        table.table_digest,
+        plain_domain(table.domain),
+        table.certificate_digest,
+    )
+
+
+def _check_agreement(table: "CoefficientTable", certificate: "Certificate", where: str) -> None:
+    """A table says nothing that its certificate does not: same integers, same domain, every part measured."""
+    for name, said, proven in (
+        ("table_digest", table.table_digest, certificate.table_digest),
+        ("coefficients", table.coefficients, certificate.table),
+        ("domain", table.domain, certificate.domain),
+    ):
+        if said != proven:
+            raise CorruptionError(f"{where}: {name} is not that of the certificate {table.certificate_file}")
+    unmeasured = unmeasured_parts(table.domain, certificate)
+    if unmeasured:
+        raise CorruptionError(
+            f"{where}: domain lists what no certified cell measured: {'; '.join(unmeasured)}"
+        )
+
+
+def unmeasured_parts(domain: "DomainRecord", certificate: "Certificate") -> list[str]:
+    """Return the parts of a domain that no cell of the certificate was measured on, in words."""
+    prints = [cell.fingerprint for cell in certificate.cells]
+    known = [(cell.fingerprint.geometry, cell.identity.shape) for cell in certificate.cells]
+    known += [(pair.geometry, pair.shape) for pair in domain.withheld]
+    missing: list[Any] = [
+        *(item for item in domain.device_classes if item not in [found.device_class for found in prints]),
+        *(item for item in domain.dtypes if item not in [found.dtype for found in prints]),
+    ]
+    for geometry in domain.geometries:
+        for shape in domain.shapes:
+            if (geometry, shape) not in known:
+                missing.append(f"{shape.label()} of {geometry}")
+    return [str(item) for item in missing]
+
+
+def plain_domain(record: "DomainRecord") -> Domain:
+    """Make the planner's domain from the border's record."""
+    return Domain(
+        device_classes=frozenset(DeviceClass(item.capability, item.memory) for item in record.device_classes),
+        dtypes=frozenset(record.dtypes),
+        geometries=frozenset(map(_geometry, record.geometries)),
+        shapes=frozenset(map(_shape, record.shapes)),
+        withheld=MappingProxyType(
+            {(_geometry(pair.geometry), _shape(pair.shape)): pair.reason for pair in record.withheld}
+        ),
+    )
+
+
+def _geometry(record: Any) -> ModelGeometry:
+    return ModelGeometry(**{item.name: getattr(record, item.name) for item in fields(ModelGeometry)})
+
+
+def _shape(record: Any) -> ParallelShape:
+    return ParallelShape(record.tp, record.cp, record.ep, record.etp)
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+
+
+def _json(data: bytes, where: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{where}: not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{where}: expected a JSON object")
+    return cast("dict[str, Any]", value)
