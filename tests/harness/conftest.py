@@ -1,11 +1,11 @@
-"""A small campaign and a recorder that keeps what it is given, for tests that start real ranks."""
+"""Small campaigns, a recorder that keeps what it is given, and one run with many faults for many tests."""
 
 import json
 import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from harness._campaign import parse_campaign
+from harness._job import Fault
+from harness._runner import CampaignRun, CampaignSummary
 from schemas import PAYLOADS, CellPlan, Manifest
 
 CAMPAIGN = """
@@ -21,6 +23,7 @@ table_id = "small"
 [protocol]
 rounds = 3
 required = 3
+extra_rounds = {extra_rounds}
 warmup_limit = 3
 disturbed_pct = 1e9
 timeout_s = {timeout_s}
@@ -32,23 +35,31 @@ parameters = {{ layers = 2, attention_interval = 2 }}
 [models.a]
 preset = "attention-small"
 parameters = {{ layers = 1 }}
-[workloads.g]
+"""
+WORKLOAD = """
+[workloads.{name}]
 kind = "grpo"
 parameters = {{ prompts = 2, completions = 2, system = 6, prompt = 5, completion = 3 }}
-[workloads.u]
-kind = "unique"
-parameters = {{ rows = 3, length = 7 }}
-{more}
+[[cells]]
+workloads = ["{name}"]
+models = ["{model}"]
+shapes = ["{shape}"]
 """
-CELLS = {
-    1: '[[cells]]\nworkloads = ["g"]\nmodels = ["h", "a"]\nshapes = ["tp1cp1"]\n',
-    2: '[[cells]]\nworkloads = ["g"]\nmodels = ["a"]\nshapes = ["tp2cp1", "tp1cp2"]\n',
-}
 
 
-def small_campaign(world: int, *, timeout_s: float = 60.0, more: str = "") -> Manifest:
-    """Two cells that one or two ranks measure in well under a second."""
-    return parse_campaign(CAMPAIGN.format(timeout_s=timeout_s, more=more + CELLS[world]), "small.toml")
+def small_campaign(
+    names: Sequence[str],
+    *,
+    shape: str = "tp1cp1",
+    model: str = "a",
+    timeout_s: float = 60.0,
+    extra_rounds: int = 0,
+    more: str = "",
+) -> Manifest:
+    """A cell for each name, of four candidates; each takes a moment once its ranks are up."""
+    cells = "".join(WORKLOAD.format(name=name, model=model, shape=shape) for name in names)
+    text = CAMPAIGN.format(timeout_s=timeout_s, extra_rounds=extra_rounds)
+    return parse_campaign(text + cells + more, "small.toml")
 
 
 @dataclass
@@ -72,9 +83,20 @@ class KeptAttempt:
     def of(self, type: str) -> list[dict[str, Any]]:
         return [data for name, data, _ in self.events if name == type]
 
+    def samples(self, role: str = "measured") -> list[dict[str, Any]]:
+        return [sample for sample in self.of("sample.recorded") if sample["role"] == role]
+
     @property
-    def end(self) -> tuple[str, dict[str, Any]]:
-        return self.events[-1][:2]
+    def failure(self) -> dict[str, Any]:
+        type_, data, durable = self.events[-1]
+        assert (type_, durable, self.sealed) == ("cell.failed", True, True)
+        return data
+
+    @property
+    def completion(self) -> dict[str, Any]:
+        type_, data, durable = self.events[-1]
+        assert (type_, durable, self.sealed) == ("cell.completed", True, True)
+        return data
 
 
 @dataclass
@@ -91,6 +113,27 @@ class KeptRecorder:
         self.attempts.append(KeptAttempt(plan.identity.key, number))
         return self.attempts[-1]
 
+    def named(self, name: str) -> KeptAttempt:
+        """The one attempt of the workload's cell."""
+        (attempt,) = [attempt for attempt in self.attempts if attempt.cell.startswith(f"{name}|")]
+        return attempt
+
+
+@dataclass
+class Ran:
+    """A campaign that was run, what it recorded, and how it ended."""
+
+    manifest: Manifest
+    recorder: KeptRecorder
+    summary: CampaignSummary
+
+
+def run_with_faults(manifest: Manifest, faults: Mapping[str, Fault]) -> Ran:
+    """Run a campaign whose named workloads suffer faults."""
+    recorder = KeptRecorder()
+    by_key = {key: faults[key.split("|")[0]] for key in manifest.keys if key.split("|")[0] in faults}
+    return Ran(manifest, recorder, CampaignRun(manifest, recorder, faults=by_key).run())
+
 
 @pytest.fixture
 def recorder() -> KeptRecorder:
@@ -100,6 +143,39 @@ def recorder() -> KeptRecorder:
 @pytest.fixture
 def campaign():
     return small_campaign
+
+
+ONE_RANK_FAULTS = {
+    "exception": Fault(kind="exception", round=1),
+    "kill": Fault(kind="kill", round=1),
+    "nan": Fault(kind="non_finite", round=1),
+    "memory": Fault(kind="out_of_memory", round=1),
+    "leave": Fault(kind="leave", round=1),
+    "compile": Fault(kind="recompile", round=1),
+}
+TWO_RANK_FAULTS = {
+    "exception": Fault(kind="exception", rank=1, round=1),
+    "kill": Fault(kind="kill", rank=1, round=1),
+    "leave": Fault(kind="leave", rank=1, round=1),
+    "warm": Fault(kind="recompile", rank=1, role="warmup"),
+    "hang": Fault(kind="hang", rank=1, round=1),
+}
+
+
+@pytest.fixture(scope="session")
+def one_rank() -> Ran:
+    """One process at a time: a plain cell before, between and after cells that fail."""
+    names = ["first", *ONE_RANK_FAULTS, "last"]
+    return run_with_faults(small_campaign(names, model="h"), ONE_RANK_FAULTS)
+
+
+@pytest.fixture(scope="session")
+def two_ranks() -> Ran:
+    """Two ranks: plain cells on both shapes, and cells in which the second rank fails."""
+    more = '[[cells]]\nworkloads = ["last"]\nmodels = ["h"]\nshapes = ["tp1cp2"]\n'
+    names = ["first", *TWO_RANK_FAULTS, "last"]
+    manifest = small_campaign(names, shape="tp2cp1", timeout_s=15.0, more=more)
+    return run_with_faults(manifest, TWO_RANK_FAULTS)
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """Real ranks, small widths: what a campaign records of cells that go well and of cells that do not."""
 
-import json
-import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,67 +14,58 @@ from harness._job import AutomaticChoice, Fault
 from harness._runner import CampaignRun, CellProgress, run_campaign
 
 
-def processes_of(job_folder_prefix: str = "layoutledger-") -> list[str]:
-    """Command lines of workers that still run."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                line = (entry / "cmdline").read_bytes().decode().replace("\0", " ")
-            except OSError:
-                continue
-            if "harness._worker" in line and job_folder_prefix in line and f"PPid:\t{os.getpid()}" in _status(entry):
-                found.append(line)
-    return found
+@pytest.fixture(params=["one_rank", "two_ranks"])
+def ran(request):
+    return request.getfixturevalue(request.param)
 
 
-def _status(entry: Path) -> str:
-    try:
-        return (entry / "status").read_text()
-    except OSError:
-        return ""
+def test_every_cell_has_one_sealed_attempt_and_is_completed_or_failed(ran) -> None:
+    cells = [(attempt.cell, attempt.number, attempt.sealed) for attempt in ran.recorder.attempts]
+    assert sorted(cells) == sorted((key, 1, True) for key in ran.manifest.keys)
+    ends = {attempt.cell: attempt.events[-1][0] for attempt in ran.recorder.attempts}
+    assert {cell for cell, end in ends.items() if end == "cell.completed"} == set(ran.summary.completed)
+    assert {cell for cell, end in ends.items() if end == "cell.failed"} == set(ran.summary.failed)
+    assert not ran.summary.ok
 
 
-@pytest.mark.parametrize("world", [1, 2])
-def test_every_cell_is_described_sampled_and_completed(recorder, campaign, world: int) -> None:
-    manifest = campaign(world)
-    seen: list[CellProgress] = []
-    summary = run_campaign(manifest, recorder, progress=seen.append)
+def test_a_cell_is_described_then_sampled_in_rotating_rounds_then_completed(ran) -> None:
+    attempt = ran.recorder.named("first")
+    types = [type_ for type_, _, _ in attempt.events]
+    assert types[:2] == ["cell.started", "cell.described"]
+    (described,) = attempt.of("cell.described")
+    labels = [candidate["label"] for candidate in described["candidates"]]
+    assert labels[0] == "no_sharing"
+    assert len(set(labels)) == 4
+    for role, rounds in (("warmup", 1), ("measured", 3)):
+        for number in range(rounds):
+            order = [sample["candidate"] for sample in attempt.samples(role) if sample["round"] == number]
+            assert order == labels[number:] + labels[:number]
+    assert attempt.completion["usable"] == dict.fromkeys(labels, 3)
 
-    assert summary.ok
-    assert summary.completed == manifest.keys
-    assert [(attempt.cell, attempt.number, attempt.sealed) for attempt in recorder.attempts] == [
-        (key, 1, True) for key in manifest.keys
-    ]
-    for attempt in recorder.attempts:
-        types = [type_ for type_, _, _ in attempt.events]
-        assert types[:2] == ["cell.started", "cell.described"]
-        assert types[-1] == "cell.completed"
-        (described,) = attempt.of("cell.described")
-        labels = [candidate["label"] for candidate in described["candidates"]]
-        assert labels[0] == "no_sharing"
-        assert len(described["candidates"]) == len(set(labels)) == 4
-        samples = attempt.of("sample.recorded")
-        for role, rounds in (("warmup", 1), ("measured", 3)):
-            for number in range(rounds):
-                order = [s["candidate"] for s in samples if (s["role"], s["round"]) == (role, number)]
-                assert order == labels[number:] + labels[:number]
-        assert all(len(s["ms_ranks"]) == world and s["ms"] == max(s["ms_ranks"]) > 0 for s in samples)
-        assert all(s["usable"] == (s["role"] == "measured") for s in samples)
-        losses = {s["loss"] for s in samples}
+
+def test_the_slowest_rank_is_the_time_and_every_rank_reports(ran) -> None:
+    attempt = ran.recorder.named("first")
+    world = attempt.of("cell.started")[0]["identity"]["shape"]["tp"]
+    for sample in attempt.of("sample.recorded"):
+        assert len(sample["ms_ranks"]) == len(sample["run_delay_pct"]) == world
+        assert sample["ms"] == max(sample["ms_ranks"]) > 0
+        assert min(sample["run_delay_pct"]) >= 0
+        assert sample["usable"] == (sample["role"] == "measured")
+    reports = attempt.completion["rank_reports"]
+    assert [report["rank"] for report in reports] == list(range(world))
+    assert {report["measured_samples"] for report in reports} == {12}
+    assert len({report["layouts_digest"] for report in reports}) == 1
+
+
+def test_every_layout_of_a_cell_has_the_same_loss(ran) -> None:
+    for attempt in ran.recorder.attempts:
+        losses = [sample["loss"] for sample in attempt.of("sample.recorded")]
         assert max(losses) == pytest.approx(min(losses), rel=1e-5)
-        (completed,) = attempt.of("cell.completed")
-        assert completed["usable"] == dict.fromkeys(labels, 3)
-        assert [report["rank"] for report in completed["rank_reports"]] == list(range(world))
-        assert {report["measured_samples"] for report in completed["rank_reports"]} == {12}
-    assert [progress.state for progress in seen if progress.state != "measuring"] == ["started", "completed"] * 2
-    assert seen[-1].samples == seen[-1].expected == 12
 
 
-def test_the_environment_and_the_fingerprint_say_what_was_measured_on(recorder, campaign) -> None:
-    run_campaign(campaign(1), recorder)
-    (started,) = recorder.attempts[0].of("cell.started")
-    (described,) = recorder.attempts[0].of("cell.described")
+def test_what_it_was_measured_on_is_recorded(one_rank) -> None:
+    attempt = one_rank.recorder.named("first")
+    (started,), (described,) = attempt.of("cell.started"), attempt.of("cell.described")
     assert started["environment"]["source_digest"] == described["fingerprint"]["source"]
     assert started["environment"]["versions"]["torch"].split("+")[0].count(".") == 2
     assert described["fingerprint"]["device_class"]["capability"].startswith("cpu:")
@@ -82,84 +73,56 @@ def test_the_environment_and_the_fingerprint_say_what_was_measured_on(recorder, 
     assert described["facts"]["gdn_layers"] == 1
 
 
-def test_an_automatic_choice_outside_the_family_is_timed_by_itself(recorder, campaign) -> None:
-    # Two unlike groups: sharing only the longer prompt is no mandatory candidate, and free segments buy it.
-    more = '[workloads.w]\nkind = "heterogeneous"\nparameters = { groups = [[2, 40, 3], [2, 4, 40]] }\n'
-    manifest = campaign(1, more=more + '[[cells]]\nworkloads = ["w"]\nmodels = ["a"]\nshapes = ["tp1cp1"]\n')
-    summary = run_campaign(
-        manifest, recorder, skip_completed=set(manifest.keys[1:]), automatic=AutomaticChoice(version=7)
-    )
-    assert summary.completed == manifest.keys[:1]
-    (described,) = recorder.attempts[0].of("cell.described")
-    assert described["automatic_version"] == 7
-    names = {sample["candidate"] for sample in recorder.attempts[0].of("sample.recorded")}
-    assert ("automatic" in names) == (described["automatic"]["labels"] == ["automatic"])
-
-
-def test_completed_cells_are_skipped_and_a_new_attempt_counts_on(recorder, campaign) -> None:
-    manifest = campaign(1)
-    recorder.before[manifest.keys[1]] = 2
-    summary = run_campaign(manifest, recorder, skip_completed={manifest.keys[0]})
-    assert summary.skipped == manifest.keys[:1]
-    assert [(attempt.cell, attempt.number) for attempt in recorder.attempts] == [(manifest.keys[1], 3)]
-
-
-def fail_first(recorder, manifest, fault: Fault):
-    """Run with a fault in the first cell; its failure, after checking that the second one completed."""
-    run = CampaignRun(manifest, recorder, faults={manifest.keys[0]: fault})
-    summary = run.run()
-    assert not summary.ok
-    assert summary.completed == manifest.keys[1:]
-    assert list(summary.failed) == [manifest.keys[0]]
-    first = recorder.attempts[0]
-    type_, failure = first.end
-    assert type_ == "cell.failed"
-    assert first.sealed
-    assert failure["samples"] == len([s for s in first.of("sample.recorded") if s["role"] == "measured"])
-    assert processes_of() == []
-    return failure
-
-
 @pytest.mark.parametrize(
-    ("kind", "expected", "codes", "words"),
+    ("name", "kind", "code", "words"),
     [
-        ("exception", "exception", [1], "a fault that a test asked for"),
-        ("kill", "killed", [-signal.SIGKILL], "SIGKILL"),
-        ("non_finite", "non_finite_loss", [1], "loss by rank nan"),
-        ("out_of_memory", "out_of_memory", [1], "allocate"),
-        ("leave", "incomplete", [0], "end report"),
+        ("exception", "exception", 1, "a fault that a test asked for"),
+        ("kill", "killed", -signal.SIGKILL, "SIGKILL"),
+        ("nan", "non_finite_loss", 1, "loss by rank nan"),
+        ("memory", "out_of_memory", 1, "allocate"),
+        ("leave", "incomplete", 0, "end report"),
+        ("compile", "incomplete", 1, "fewer than 3 usable"),
     ],
 )
-def test_a_failure_on_one_rank_is_recorded_and_the_next_cell_runs(
-    recorder, campaign, kind: str, expected: str, codes: list[int], words: str
+def test_a_failure_of_one_process_has_its_kind_and_the_next_cell_runs(
+    one_rank, name: str, kind: str, code: int, words: str
 ) -> None:
-    failure = fail_first(recorder, campaign(1), Fault(kind=kind, round=1))
-    assert failure["kind"] == expected
-    assert failure["exit_codes"] == codes
+    failure = one_rank.recorder.named(name).failure
+    assert (failure["kind"], failure["exit_codes"]) == (kind, [code])
     assert words in failure["message"]
-    # The first round was complete when the fault struck at the start of the second.
-    assert failure["samples"] == 4
+    # The faults strike at the start of the second round.
+    assert failure["samples"] == (12 if name == "compile" else 4)
+    assert one_rank.recorder.named("last").completion
+
+
+def test_an_error_of_the_engine_is_in_the_log_tail_of_its_own_cell(one_rank) -> None:
+    assert "RuntimeError: a fault" in one_rank.recorder.named("exception").failure["log_tail"]
+    assert "RuntimeError: a fault" not in one_rank.recorder.named("nan").failure["log_tail"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "expected", "codes"),
+    ("name", "kind", "codes"),
     [("exception", "exception", [1, 1]), ("kill", "killed", [1, -signal.SIGKILL])],
 )
-def test_the_rank_that_failed_first_is_named_not_the_one_that_lost_its_peer(
-    recorder, campaign, kind: str, expected: str, codes: list[int]
+def test_the_rank_that_failed_first_is_named_not_the_one_that_lost_it(
+    two_ranks, name: str, kind: str, codes: list[int]
 ) -> None:
-    failure = fail_first(recorder, campaign(2), Fault(kind=kind, rank=1, round=2))
-    assert failure["kind"] == expected
-    assert failure["exit_codes"] == codes
+    failure = two_ranks.recorder.named(name).failure
+    assert (failure["kind"], failure["exit_codes"]) == (kind, codes)
     assert "rank 1" in failure["message"]
     assert len(failure["last_collectives"]) == 2
     assert "--- rank 0" in failure["log_tail"]
 
 
-def test_a_hang_ends_with_its_limit_and_names_each_ranks_last_collective(recorder, campaign) -> None:
-    failure = fail_first(recorder, campaign(2, timeout_s=12.0), Fault(kind="hang", rank=1, round=1))
-    assert failure["kind"] == "timeout"
-    assert failure["exit_codes"] == [None, None]
+def test_a_rank_that_leaves_with_success_is_no_success(two_ranks) -> None:
+    failure = two_ranks.recorder.named("leave").failure
+    assert failure["exit_codes"] == [1, 0]
+    assert failure["kind"] == "exception"
+
+
+def test_a_hang_ends_with_its_limit_and_names_each_ranks_last_collective(two_ranks) -> None:
+    failure = two_ranks.recorder.named("hang").failure
+    assert (failure["kind"], failure["exit_codes"]) == ("timeout", [None, None])
     waiting, stuck = failure["last_collectives"]
     assert "all_reduce over tp" in waiting
     assert "barrier over control" in stuck
@@ -167,15 +130,55 @@ def test_a_hang_ends_with_its_limit_and_names_each_ranks_last_collective(recorde
     assert "_hang" in failure["log_tail"]
 
 
-def test_an_unexpected_end_of_one_rank_with_success_is_still_no_success(recorder, campaign) -> None:
-    failure = fail_first(recorder, campaign(2), Fault(kind="leave", rank=1, round=1))
-    assert failure["kind"] in {"exception", "incomplete"}
-    assert failure["exit_codes"][1] == 0
+def test_cells_after_a_hang_run_in_new_ranks(two_ranks) -> None:
+    last = [attempt for attempt in two_ranks.recorder.attempts if attempt.cell.startswith("last|")]
+    assert {attempt.of("cell.described")[0]["facts"]["cp"] for attempt in last} == {1, 2}
+    assert all(attempt.completion for attempt in last)
+
+
+def test_one_rank_that_compiles_in_a_warm_up_makes_all_ranks_warm_up_once_more(two_ranks) -> None:
+    assert {sample["round"] for sample in two_ranks.recorder.named("warm").samples("warmup")} == {0, 1}
+    assert {sample["round"] for sample in two_ranks.recorder.named("first").samples("warmup")} == {0}
+
+
+def test_a_sample_that_compiled_is_kept_not_used_and_made_up_for(recorder, campaign) -> None:
+    manifest = campaign(["g"], extra_rounds=2)
+    progress: list[CellProgress] = []
+    faults = {manifest.keys[0]: Fault(kind="recompile", round=1)}
+    assert CampaignRun(manifest, recorder, faults=faults, progress=progress.append).run().ok
+    (attempt,) = recorder.attempts
+    (unusable,) = [sample for sample in attempt.samples() if not sample["usable"]]
+    assert unusable["compile_events"] >= 1
+    assert unusable["reason"].startswith("compiled")
+    assert {sample["round"] for sample in attempt.samples()} == {0, 1, 2, 3}
+    assert attempt.completion["usable"][unusable["candidate"]] == 3
+    assert [seen.state for seen in progress if seen.state != "measuring"] == ["started", "completed"]
+    assert (progress[-1].samples, progress[-1].expected) == (16, 12)
+
+
+def test_only_missing_cells_run_and_attempts_count_on_and_a_missing_corpus_fails_alone(
+    recorder, campaign, tmp_path
+) -> None:
+    more = f'[workloads.f]\nkind = "file"\nparameters = {{ path = "{tmp_path / "none.jsonl"}" }}\n'
+    more += '[[cells]]\nworkloads = ["f"]\nmodels = ["a"]\nshapes = ["tp1cp1"]\n'
+    manifest = campaign(["done", "again"], more=more)
+    done, again, absent = manifest.keys
+    recorder.before[again] = 2
+    choice = AutomaticChoice(version=7, coefficients={"token_per_rank": 5})
+    summary = run_campaign(manifest, recorder, skip_completed={done}, automatic=choice)
+    assert (summary.skipped, summary.completed) == ((done,), (again,))
+    assert summary.failed == {absent: "missing_corpus"}
+    assert [attempt.number for attempt in recorder.attempts] == [3, 1]
+    (described,) = recorder.attempts[0].of("cell.described")
+    assert described["automatic_version"] == 7
+    # Tokens alone are priced, so the planner shares all.
+    assert described["automatic"]["labels"][1:] == described["candidates"][-2]["labels"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_runner_closes_the_attempt_and_leaves_no_process(recorder, campaign, number: int) -> None:
-    manifest = campaign(1)
+    manifest = campaign(["g", "later"])
+    handler = signal.getsignal(number)
     run = CampaignRun(manifest, recorder, faults={manifest.keys[0]: Fault(kind="hang", round=1)})
 
     def stop() -> None:
@@ -189,83 +192,35 @@ def test_a_stopped_runner_closes_the_attempt_and_leaves_no_process(recorder, cam
     thread.join(10)
     assert summary.interrupted == signal.Signals(number).name
     assert summary.not_run == manifest.keys[1:]
-    assert recorder.attempts[0].end[1]["kind"] == "interrupted"
-    assert recorder.attempts[0].end[1]["samples"] == 4
-    assert len(recorder.attempts) == 1
-    assert processes_of() == []
+    (attempt,) = recorder.attempts
+    assert (attempt.failure["kind"], attempt.failure["samples"]) == ("interrupted", 4)
+    assert signal.getsignal(number) is handler
+    assert descendants(os.getpid()) == []
 
 
-def test_one_rank_that_compiles_in_a_warm_up_makes_all_ranks_warm_up_once_more(recorder, campaign) -> None:
-    manifest = campaign(2)
-    fault = Fault(kind="recompile", rank=1, role="warmup", round=0)
-    summary = CampaignRun(manifest, recorder, faults={manifest.keys[0]: fault}).run()
-    assert summary.ok
-    rounds = [{s["round"] for s in a.of("sample.recorded") if s["role"] == "warmup"} for a in recorder.attempts]
-    assert rounds == [{0, 1}, {0}]
+RUNNER = """
+import sys
+from harness._job import Fault
+from harness._runner import CampaignRun
+from schemas import Manifest
+class Kept:
+    def attempts_of(self, cell): return 0
+    def open_attempt(self, plan, number): return self
+    def append(self, type, data, *, durable):
+        if type == "cell.described": print("described", flush=True)
+    def seal(self): pass
+manifest = Manifest.model_validate_json(sys.stdin.read())
+CampaignRun(manifest, Kept(), faults={manifest.keys[0]: Fault(kind="hang")}).run()
+"""
 
 
-def test_a_sample_that_compiled_is_kept_not_used_and_made_up_for(recorder, campaign) -> None:
-    manifest = campaign(1)
-    protocol = manifest.protocol.model_copy(update={"extra_rounds": 2})
-    manifest = manifest.model_copy(update={"protocol": protocol})
-    run = CampaignRun(manifest, recorder, faults={manifest.keys[0]: Fault(kind="recompile", round=1)})
-    assert run.run().ok
-    samples = [s for s in recorder.attempts[0].of("sample.recorded") if s["role"] == "measured"]
-    (unusable,) = [s for s in samples if not s["usable"]]
-    assert unusable["compile_events"] >= 1
-    assert unusable["reason"].startswith("compiled")
-    assert {s["round"] for s in samples} == {0, 1, 2, 3}
-    assert recorder.attempts[0].end[1]["usable"][unusable["candidate"]] == 3
-
-
-def test_without_extra_rounds_a_compiled_sample_fails_the_cell(recorder, campaign) -> None:
-    failure = fail_first(recorder, campaign(1), Fault(kind="recompile", round=1))
-    assert failure["kind"] == "incomplete"
-    assert "fewer than 3 usable" in failure["message"]
-
-
-def test_a_missing_corpus_fails_its_cell_alone(recorder, campaign, tmp_path) -> None:
-    more = f'[workloads.f]\nkind = "file"\nparameters = {{ path = "{tmp_path / "none.jsonl"}" }}\n'
-    more += '[[cells]]\nworkloads = ["f"]\nmodels = ["a"]\nshapes = ["tp1cp1"]\n'
-    manifest = campaign(1, more=more)
-    summary = run_campaign(manifest, recorder)
-    assert summary.failed == {manifest.keys[0]: "missing_corpus"}
-    assert summary.completed == manifest.keys[1:]
-
-
-def test_samples_say_how_long_their_ranks_waited_for_a_processor(recorder, campaign) -> None:
-    run_campaign(campaign(2), recorder)
-    samples = recorder.attempts[0].of("sample.recorded")
-    assert all(len(s["run_delay_pct"]) == 2 and min(s["run_delay_pct"]) >= 0 for s in samples)
-    assert all(math.isfinite(delay) for s in samples for delay in s["run_delay_pct"])
-
-
-def test_a_killed_runner_leaves_no_rank_behind(campaign, tmp_path) -> None:
-    """SIGKILL of the runner's process: nothing of ours can clean up, the kernel must."""
-    script = tmp_path / "run.py"
-    script.write_text(
-        "import json, sys\n"
-        "from harness._job import Fault\n"
-        "from harness._runner import CampaignRun\n"
-        "from schemas import Manifest\n"
-        "class Kept:\n"
-        "    def attempts_of(self, cell): return 0\n"
-        "    def open_attempt(self, plan, number): return self\n"
-        "    def append(self, type, data, *, durable):\n"
-        "        if type == 'cell.described': print('described', flush=True)\n"
-        "    def seal(self): pass\n"
-        "manifest = Manifest.model_validate_json(sys.stdin.read())\n"
-        "CampaignRun(manifest, Kept(), faults={manifest.keys[0]: Fault(kind='hang')}).run()\n"
-    )
-    import subprocess
-    import sys
-
-    manifest = campaign(2)
-    process = subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdin and process.stdout
-    process.stdin.write(json.dumps(manifest.plain()))
+def test_a_killed_runner_leaves_no_rank_behind(campaign) -> None:
+    """After SIGKILL of the runner nothing of ours can clean up: the kernel must."""
+    command = [sys.executable, "-c", RUNNER]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(campaign(["g"], shape="tp2cp1").model_dump_json())
     process.stdin.close()
     assert process.stdout.readline() == "described\n"
     family = descendants(process.pid)
@@ -273,6 +228,7 @@ def test_a_killed_runner_leaves_no_rank_behind(campaign, tmp_path) -> None:
     assert len(family) == 4
     process.kill()
     process.wait()
+    process.stdout.close()
     end = time.monotonic() + 10
     while any(alive(pid) for pid in family) and time.monotonic() < end:
         time.sleep(0.05)
@@ -288,5 +244,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def alive(pid: int) -> bool:
-    status = _status(Path(f"/proc/{pid}"))
-    return bool(status) and "State:\tZ" not in status
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
