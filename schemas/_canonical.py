@@ -56,31 +56,26 @@ class _UncommonError(Exception):
 def _common(value: Any) -> Any:
     """The value as `_exact` has it, when the standard encoder spells all of it as RFC 8785 does."""
     kind = cast("type[Any]", type(value))
-    if kind is str or value is None or kind is bool:
-        return value
+    if kind is dict:
+        # RFC 8785 sorts by UTF-16 units, Python by code points: alike in ASCII. Only text can be joined.
+        if not "".join(value).isascii():
+            raise _UncommonError
+        return {key: item if type(item) in _AS_THEY_ARE else _common(item) for key, item in value.items()}
+    if kind is float:
+        # Python writes exponents below 1e-4, RFC 8785 below 1e-6; whole numbers have no point there.
+        if 1e-4 <= value <= LARGEST_EXACT_INTEGER or -LARGEST_EXACT_INTEGER <= value <= -1e-4 or value == 0:
+            return int(value) if float.is_integer(value) else value
+        raise _UncommonError
     if kind is int:
         return value if -LARGEST_EXACT_INTEGER <= value <= LARGEST_EXACT_INTEGER else str(value)
-    if kind is float:
-        return _common_float(value)
-    if kind is dict:
-        common: dict[str, Any] = {}
-        for key, item in value.items():
-            # RFC 8785 sorts by UTF-16 units, Python by code points: alike in ASCII.
-            if type(key) is not str or not key.isascii():
-                raise _UncommonError
-            common[key] = _common(item)
-        return common
     if kind is list or kind is tuple:
-        return [_common(item) for item in value]
+        return [item if type(item) in _AS_THEY_ARE else _common(item) for item in value]
+    if kind in _AS_THEY_ARE:
+        return value
     raise _UncommonError
 
 
-def _common_float(value: float) -> float | int:
-    magnitude = abs(value)
-    # Python writes exponents below 1e-4, RFC 8785 below 1e-6; whole numbers have no point there.
-    if 1e-4 <= magnitude <= LARGEST_EXACT_INTEGER or magnitude == 0:
-        return int(value) if value.is_integer() else value
-    raise _UncommonError
+_AS_THEY_ARE = frozenset({str, bool, type(None)})
 
 
 def digest_bytes(data: bytes) -> str:
