@@ -104,6 +104,8 @@ def judge(
     for rank, failure in sorted(failures.items()):
         return Verdict(failure.kind, f"rank {rank}: {failure.message}")
     for rank, code in enumerate(exit_codes):
+        if code is None:
+            return Verdict("exception", f"rank {rank} did not end after another rank had")
         if code != 0:
             return Verdict("exception", f"rank {rank} ended with exit code {code} and no message")
     if reports < len(exit_codes):

@@ -69,7 +69,9 @@ def test_every_shipped_campaign_expands(name: str) -> None:
 
 
 def test_a_path_is_read_as_a_file_and_its_workload_files_are_found_beside_it(tmp_path) -> None:
-    text = TEXT.replace('kind = "unique"', 'kind = "file"').replace("{ rows = 3, length = 5 }", '{ path = "r.jsonl" }')
+    text = TEXT.replace('kind = "unique"', 'kind = "file"').replace(
+        "{ rows = 3, length = 5 }", '{ path = "r.jsonl" }'
+    )
     (tmp_path / "mine.toml").write_text(text)
     manifest = load_campaign(tmp_path / "mine.toml")
     assert manifest.cells[-1].workload.parameters == {"path": str(tmp_path / "r.jsonl")}
