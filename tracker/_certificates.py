@@ -1,5 +1,6 @@
 """Issue, find, check and export certificates of this ledger."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,14 +149,22 @@ def check_certificate(path: Path, ledger: Ledger, *, refit: bool) -> tuple[str, 
         InvalidInputError: the file is no certificate.
     """
     statement = read_statement(path)
-    checks = list(check_file(statement))
+    checks = list(full_check(ledger)(statement))
     if refit:
         checks.append(check_refit(statement))
     campaign = statement.predicate.campaign
-    if campaign in ledger.campaigns():
-        checks.extend(check_log(statement, ledger))
-    else:
+    if campaign not in ledger.campaigns():
         checks.append(
             Check("log", True, f"campaign {campaign} is not in {ledger.store}: checked from the file alone")
         )
     return statement.digest, tuple(checks)
+
+
+def full_check(ledger: Ledger) -> Callable[[Statement], Sequence[Check]]:
+    """Check a statement from the file, and from the log where this ledger holds its campaign."""
+
+    def check(statement: Statement) -> Sequence[Check]:
+        known = statement.predicate.campaign in ledger.campaigns()
+        return (*check_file(statement), *(check_log(statement, ledger) if known else ()))
+
+    return check

@@ -42,8 +42,8 @@ class Ledger:
         """
         if not self.log.folder.is_dir():
             raise NotFoundError(
-                f"{self.store}: no ledger here; run `layoutledger quickstart` or `layoutledger campaign run`, "
-                "or name the folder with --store"
+                f"{self.store}: no ledger here; run `layoutledger quickstart` or "
+                "`layoutledger campaign run`, or name its folder with --store"
             )
         return self
 

@@ -66,6 +66,12 @@ def find_cell(ledger: Ledger, campaign: str, key: str) -> tuple[CellPlan, Certif
     return plans[key], measured[key]
 
 
+def held_out_cell(ledger: Ledger, campaign: str) -> str:
+    """The first held-out cell of the campaign, else its first cell."""
+    manifest = ledger.manifest(campaign)
+    return next(iter((*manifest.holdout_keys(), *manifest.keys)))
+
+
 def compare_picks(
     rows: Sequence[Any],
     facts: ScoringFacts,

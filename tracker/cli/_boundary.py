@@ -1,6 +1,7 @@
 """The border to the shell: every error of ours becomes a line and an exit code, never a traceback."""
 
 import sys
+from typing import NoReturn
 
 import click
 
@@ -34,6 +35,6 @@ def run(command: click.Command) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int) -> NoReturn:
     click.echo(f"error: {message}", err=True)
     sys.exit(code)

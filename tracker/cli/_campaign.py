@@ -163,12 +163,18 @@ def measure(ledger: Any, name: str, *, as_json: bool = False) -> None:
     if summary.interrupted:
         say(f"interrupted by {summary.interrupted}")
     if not summary.ok:
-        failed = "\n".join(f"  {cell}: {kind}" for cell, kind in summary.failed.items())
-        raise CampaignFailedError(
-            f"campaign {name} is not complete\n{failed}\n"
-            f"see `layoutledger campaign status {name}`, mend the cause, then "
-            f"`layoutledger campaign resume {name}` (or `layoutledger exclude` with a reason)"
-        )
+        raise CampaignFailedError(campaign_failure(name, summary))
+
+
+def campaign_failure(name: str, summary: Any) -> str:
+    """What to tell of cells that failed or were left, and what to do."""
+    failed = "".join(f"\n  {cell}: {kind}" for cell, kind in summary.failed.items())
+    left = f"\n  {len(summary.not_run)} cells not run" if summary.not_run else ""
+    return (
+        f"campaign {name} is not complete{failed}{left}\n"
+        f"see `layoutledger campaign status {name}`, mend the cause, then "
+        f"`layoutledger campaign resume {name}` (or `layoutledger exclude` with a reason)"
+    )
 
 
 class ProgressLines:

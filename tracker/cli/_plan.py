@@ -1,15 +1,19 @@
 """`plan`: what coefficient versions pick for a batch, side by side."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import click
 
 from schemas import InvalidInputError
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
+
+if TYPE_CHECKING:
+    from tracker._planning import PlannedPick
 
 COLUMNS = ("version", "layout", "shared", "packed tokens", "segments", "levels", "measured ms", "over best %")
 
@@ -50,8 +54,6 @@ def plan(
       layoutledger plan --version 2
       layoutledger plan --alias champion --rows batch.jsonl --cp 4 --layers 32 --gdn-layers 24
     """
-    from dataclasses import asdict
-
     from planner import ScoringFacts
     from tracker._ledger import Ledger
     from tracker._planning import cell_facts, cell_rows, compare_picks, find_cell, held_out_cell
@@ -69,12 +71,17 @@ def plan(
         title = measured.cell
         picks = compare_picks(cell_rows(cell_plan), cell_facts(measured), tables, measured)
     if as_json:
-        emit_json({"batch": title, "picks": [asdict(pick) for pick in picks]})
+        emit_json({"batch": title, "picks": pick_records(picks)})
         return
     show_picks(title, picks)
 
 
-def show_picks(title: str, picks: Any) -> None:
+def pick_records(picks: Sequence["PlannedPick"]) -> list[dict[str, Any]]:
+    """The picks for scripts."""
+    return [asdict(pick) for pick in picks]
+
+
+def show_picks(title: str, picks: Sequence["PlannedPick"]) -> None:
     """The picks as a table."""
     say(f"batch: {title}")
     rows = [
@@ -104,6 +111,7 @@ def load_tables(
         loaded.append(load_version(ledger, alias=alias))
     tables: dict[int, Mapping[str, int] | None] = {1: None}
     for version in loaded:
+        assert version.version is not None
         tables[version.version] = version.tables[0].coefficients if version.tables else None
     return tables
 

@@ -1,0 +1,178 @@
+"""`register`, `review`, `promote`, `rollback`, `versions`: coefficient versions and who vouches for them."""
+
+from pathlib import Path
+
+import click
+
+from tracker.cli._options import by_option, json_option, store_option
+from tracker.cli._output import emit_json, print_table, say
+
+if TYPE_CHECKING:
+    from tracker.registry import Aspect, Promotion, Verdict
+
+
+@click.command()
+@click.argument("campaigns", nargs=-1)
+@store_option
+@json_option
+def register(campaigns: tuple[str, ...], store: Path, as_json: bool) -> None:
+    """Register the latest certified tables of CAMPAIGNS as one coefficient version.
+
+    Version 1, the hand-set score, is registered first where it is missing.
+
+    \b
+    Example: layoutledger register cpu-quick
+    """
+    from tracker._ledger import Ledger
+    from tracker._versions import register_campaigns
+
+    ledger = Ledger(store)
+    names = campaigns or (ledger.only_campaign(None),)
+    version = register_campaigns(ledger, tuple(ledger.only_campaign(name) for name in names))
+    if as_json:
+        emit_json({"model": "layout-cost", "version": version, "campaigns": list(names)})
+    else:
+        say(f"layout-cost version {version}: {', '.join(names)}")
+
+
+@click.group()
+def review() -> None:
+    """Say what you think of a certificate: is it correct, should it be adopted."""
+
+
+@review.command("add")
+@click.argument("certificate")
+@click.option("--aspect", type=click.Choice(["correctness", "adoption"]), required=True)
+@click.option(
+    "--verdict",
+    type=click.Choice(["clear", "changes_requested", "approve", "hold"]),
+    required=True,
+    help="correctness: clear or changes_requested; adoption: approve or hold.",
+)
+@click.option("--reason", required=True, help="Why; others will read it.")
+@by_option
+@store_option
+@json_option
+def add_review(
+    certificate: str, aspect: "Aspect", verdict: "Verdict", reason: str, by: str, store: Path, as_json: bool
+) -> None:
+    """Review the certificate with this digest (its first digits will do).
+
+    \b
+    Example:
+      layoutledger review add 1a2b3c4d --aspect correctness --verdict clear --reason "recomputed elsewhere"
+    """
+    from tracker._ledger import Ledger
+    from tracker.registry import record_review
+
+    log = Ledger(store).existing().log
+    recorded = record_review(log, certificate, aspect, verdict, by=by, reason=reason)
+    if as_json:
+        emit_json(recorded.plain())
+    else:
+        say(f"{aspect} of {recorded.certificate[:12]}: {verdict} by {by}")
+
+
+@click.command()
+@click.argument("version", type=click.IntRange(1))
+@click.option("--alias", default="champion", show_default=True)
+@click.option("--reason", required=True, help="Why; goes into the alias's history.")
+@click.option("--force", is_flag=True, help="Promote though reviews are missing; the record says so.")
+@by_option
+@store_option
+@json_option
+def promote(version: int, alias: str, reason: str, force: bool, by: str, store: Path, as_json: bool) -> None:
+    """Point ALIAS at VERSION, if its certificates verify and both reviews are there.
+
+    \b
+    Example: layoutledger promote 2 --alias champion --reason "first fitted table"
+    """
+    from tracker._certificates import full_check
+    from tracker._ledger import Ledger
+    from tracker.registry import promote as move
+
+    ledger = Ledger(store).existing()
+    promotion = move(ledger.log, alias, version, by=by, reason=reason, force=force, check=full_check(ledger))
+    show_move(promotion, as_json)
+
+
+@click.command()
+@click.option("--alias", default="champion", show_default=True)
+@click.option("--reason", required=True, help="Why; goes into the alias's history.")
+@by_option
+@store_option
+@json_option
+def rollback(alias: str, reason: str, by: str, store: Path, as_json: bool) -> None:
+    """Point ALIAS back at the version that it named before.
+
+    \b
+    Example: layoutledger rollback --alias champion --reason "slower on the new driver"
+    """
+    from tracker._ledger import Ledger
+    from tracker.registry import rollback as move
+
+    show_move(move(Ledger(store).existing().log, alias, by=by, reason=reason), as_json)
+
+
+def show_move(promotion: "Promotion", as_json: bool) -> None:
+    """Where the alias points now, and what force overrode."""
+    moved = promotion.move
+    if as_json:
+        emit_json(moved.plain() | {"lacked": list(promotion.lacked)})
+        return
+    say(f"{moved.alias}: version {moved.version} (was {moved.previous or 'none'})")
+    for lack in promotion.lacked:
+        say(f"forced, though it lacks: {lack}")
+
+
+@click.command("versions")
+@store_option
+@json_option
+def versions(store: Path, as_json: bool) -> None:
+    """List coefficient versions, their aliases, and each alias's history: when, who, why.
+
+    \b
+    Example: layoutledger versions --json
+    """
+    from tracker._ledger import Ledger
+    from tracker.registry import alias_history
+    from tracker.registry import versions as list_versions
+
+    log = Ledger(store).existing().log
+    found, history = list_versions(log), alias_history(log)
+    if as_json:
+        emit_json(
+            {
+                "versions": [
+                    {
+                        "version": each.version,
+                        "aliases": list(each.aliases),
+                        "bundle_digest": each.bundle_digest,
+                        "tables": [table.plain() for table in each.registered.fact.tables]
+                        if each.registered
+                        else None,
+                    }
+                    for each in found
+                ],
+                "history": [move.fact.plain() | {"time": move.time} for move in history],
+            }
+        )
+        return
+    rows = [
+        (
+            each.version,
+            ", ".join(each.aliases) or "-",
+            ", ".join(table.table_id for table in each.registered.fact.tables) or "hand-set"
+            if each.registered
+            else "not registered from this ledger",
+            (each.bundle_digest or "-")[:12],
+        )
+        for each in found
+    ]
+    print_table("layout-cost", ("version", "aliases", "tables", "bundle"), rows)
+    moves = [
+        (m.time, m.fact.alias, m.fact.version, m.fact.by, m.fact.origin, m.fact.forced, m.fact.reason)
+        for m in history
+    ]
+    if moves:
+        print_table("History", ("time", "alias", "version", "by", "origin", "forced", "reason"), moves)
