@@ -1,0 +1,55 @@
+CREATE VIEW attempts AS
+WITH told AS (
+    SELECT
+        campaign, cell, segment AS attempt,
+        max(CAST(data ->> '$.number' AS INTEGER)) FILTER (type = 'cell.started') AS number,
+        any_value(data ->> '$.engine') FILTER (type = 'cell.started') AS engine,
+        min(time) FILTER (type = 'cell.started') AS started,
+        arg_max(type, seq) FILTER (type IN ('cell.completed', 'cell.failed', 'cell.imported')) AS outcome,
+        max(time) FILTER (type IN ('cell.completed', 'cell.failed', 'cell.imported')) AS ended,
+        arg_max(data ->> '$.kind', seq) FILTER (type = 'cell.failed') AS failure,
+        arg_max(CAST(data ->> '$.wall_s' AS DOUBLE), seq) FILTER (type = 'cell.completed') AS wall_s,
+        any_value(identity) AS identity,
+        any_value(facts) AS facts,
+        any_value(fingerprint) AS fingerprint,
+        any_value(data -> '$.environment') FILTER (type = 'cell.started') AS environment
+    FROM _facts
+    WHERE type IN ('cell.started', 'cell.described', 'cell.completed', 'cell.failed', 'cell.imported')
+      AND cell IS NOT NULL
+    GROUP BY campaign, cell, segment
+)
+SELECT
+    campaign, cell, attempt, number,
+    CASE outcome
+        WHEN 'cell.completed' THEN 'completed'
+        WHEN 'cell.imported' THEN 'imported'
+        WHEN 'cell.failed' THEN 'failed'
+        ELSE 'interrupted'
+    END AS state,
+    -- Whole attempts count, never parts of several: of the good ones the one begun last; ids sort by time.
+    coalesce(outcome IN ('cell.completed', 'cell.imported'), false)
+        AND row_number() OVER (
+            PARTITION BY campaign, cell, coalesce(outcome IN ('cell.completed', 'cell.imported'), false)
+            ORDER BY attempt DESC
+        ) = 1 AS counts,
+    CASE WHEN outcome = 'cell.failed' THEN failure END AS failure,
+    engine, coalesce(started, ended) AS started, ended, wall_s, identity, facts, fingerprint, environment
+FROM told
+ORDER BY campaign, cell, attempt;
+
+COMMENT ON VIEW attempts IS 'Executions of cells, and imports of cells; one row an attempt and cell';
+COMMENT ON COLUMN attempts.campaign IS 'Campaign';
+COMMENT ON COLUMN attempts.cell IS 'Key of the cell';
+COMMENT ON COLUMN attempts.attempt IS 'Segment id of the attempt; ids sort by time of opening';
+COMMENT ON COLUMN attempts.number IS 'Number within the cell, from 1; null for imports';
+COMMENT ON COLUMN attempts.state IS 'completed, failed, interrupted or imported';
+COMMENT ON COLUMN attempts.counts IS 'Whether this attempt stands for its cell: of the completed and imported the one begun last';
+COMMENT ON COLUMN attempts.failure IS 'Kind of failure';
+COMMENT ON COLUMN attempts.engine IS 'Engine that ran it';
+COMMENT ON COLUMN attempts.started IS 'When it began, UTC';
+COMMENT ON COLUMN attempts.ended IS 'When its outcome was recorded, UTC';
+COMMENT ON COLUMN attempts.wall_s IS 'Wall time in seconds';
+COMMENT ON COLUMN attempts.identity IS 'Workload, family, model, layers, shape, group';
+COMMENT ON COLUMN attempts.facts IS 'What the cost terms read of the cell beside the layout';
+COMMENT ON COLUMN attempts.fingerprint IS 'Execution fingerprint: samples with different ones never mix';
+COMMENT ON COLUMN attempts.environment IS 'Versions, device, load, affinity at the start';

@@ -1,0 +1,184 @@
+"""Bring the warehouse up to the log: project what is new, compact, swap the views in."""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemas import StoreUnavailableError
+from schemas._event import MAX_LINE_BYTES
+from tracker.log import Log, SegmentPath, read_seal
+from tracker.warehouse._catalogue import CATALOGUE, Catalogue, StoredSegment, load_catalogue
+from tracker.warehouse._columns import LINES, MEDIANS
+from tracker.warehouse._compact import compact
+from tracker.warehouse._folder import KINDS, PARQUET, Folder
+from tracker.warehouse._project import project_segment
+from tracker.warehouse._views import OpenAttempt, Views, make_views
+
+SUPERSEDED_SECONDS = 86_400.0
+"""How long a merged part is kept for readers that opened older views."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did.
+
+    Args:
+        projected: segments whose Parquet file was written.
+        dropped: segments that the log no longer has.
+        parts: compacted sets that were made.
+        views: whether the views file was replaced.
+
+    """
+
+    projected: int = 0
+    dropped: int = 0
+    parts: int = 0
+    views: bool = False
+
+
+@dataclass(slots=True)
+class _Gap:
+    """What a campaign's catalogue lacks, and what it has too much."""
+
+    catalogue: Catalogue
+    new: list[SegmentPath]
+    gone: set[str]
+
+
+def refresh_warehouse(log: Log, folder: Folder) -> Refreshed:
+    """Take in what the log has and the warehouse has not; nothing is written where nothing is new.
+
+    Raises:
+        CorruptionError: a new segment does not verify; the warehouse is as before.
+        InvalidInputError: a new segment holds what no column or no record takes.
+        StoreUnavailableError: the folder cannot be written.
+
+    """
+    gaps = _survey(log, folder)
+    if not _is_behind(log, folder, gaps):
+        return Refreshed()
+    with folder.locked():
+        return _bring_up(log, folder, _survey(log, folder))
+
+
+def rebuild_warehouse(log: Log, folder: Folder) -> Refreshed:
+    """Project every segment again, as if there were no warehouse; readers go on meanwhile."""
+    with folder.locked():
+        gaps = [_Gap(Catalogue(name), list(log.segments(name)), set()) for name in log.campaigns()]
+        done = _bring_up(log, folder, gaps)
+        _sweep(folder, [gap.catalogue for gap in gaps], older_than=0.0)
+        return done
+
+
+def running_attempts(log: Log) -> tuple[OpenAttempt, ...]:
+    """Cells that an open segment is about, from its first line."""
+    found = (_open_attempt(place) for place in log.open_segments())
+    return tuple(attempt for attempt in found if attempt is not None)
+
+
+def _survey(log: Log, folder: Folder) -> list[_Gap]:
+    stored = _names(folder.root / "segments")
+    return [_gap(log, folder, name) for name in sorted(stored | set(log.campaigns()))]
+
+
+def _gap(log: Log, folder: Folder, campaign: str) -> _Gap:
+    catalogue = load_catalogue(folder, campaign)
+    sealed = {place.segment: place for place in log.segments(campaign)}
+    files, parts = _names(folder.segments(campaign)), _names(folder.parts(campaign))
+    # A file that is gone counts as never written.
+    catalogue.parts = [
+        part
+        for part in catalogue.parts
+        if all(folder.part(campaign, part.name, kind).name in parts for kind in KINDS)
+    ]
+    return _Gap(
+        catalogue,
+        [
+            place
+            for segment, place in sealed.items()
+            if segment not in catalogue.segments or f"{segment}{PARQUET}" not in files
+        ],
+        catalogue.segments.keys() - sealed.keys(),
+    )
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return set(os.listdir(folder))
+    except FileNotFoundError:
+        return set()
+    except OSError as error:
+        raise StoreUnavailableError(f"{folder}: cannot list: {error.strerror}; make it readable") from error
+
+
+def _is_behind(log: Log, folder: Folder, gaps: Iterable[_Gap]) -> bool:
+    if any(gap.new or gap.gone for gap in gaps):
+        return True
+    return not _views(log, folder, gaps).are_current()
+
+
+def _views(log: Log, folder: Folder, gaps: Iterable[_Gap]) -> Views:
+    return make_views(folder, [gap.catalogue for gap in gaps], running_attempts(log))
+
+
+def _bring_up(log: Log, folder: Folder, gaps: list[_Gap]) -> Refreshed:
+    for kind, schema in (("lines", LINES), ("medians", MEDIANS)):
+        if not folder.empty(kind).exists():
+            folder.write_parquet(folder.empty(kind), schema.empty_table())
+    parts = sum(_take_in(folder, gap) for gap in gaps)
+    views = _views(log, folder, gaps)
+    swap = not views.are_current()
+    if swap:
+        views.write()
+        _sweep(folder, [gap.catalogue for gap in gaps], older_than=SUPERSEDED_SECONDS)
+    return Refreshed(sum(len(gap.new) for gap in gaps), sum(len(gap.gone) for gap in gaps), parts, swap)
+
+
+def _take_in(folder: Folder, gap: _Gap) -> int:
+    """Project and compact one campaign; its catalogue is written last, and names only whole files."""
+    if not gap.new and not gap.gone:
+        return 0
+    catalogue = gap.catalogue
+    catalogue.forget(gap.gone)
+    for place in gap.new:
+        table = project_segment(place)
+        digest = folder.write_parquet(folder.segment(place.campaign, place.segment), table)
+        catalogue.segments[place.segment] = StoredSegment(table.num_rows, read_seal(place).root, digest)
+    made = compact(folder, catalogue)
+    catalogue.save(folder)
+    return made
+
+
+def _sweep(folder: Folder, catalogues: Iterable[Catalogue], *, older_than: float) -> None:
+    """Remove files that no catalogue names, once no reader of older views can want them."""
+    for catalogue in catalogues:
+        kept = {f"{segment}{PARQUET}" for segment in catalogue.segments}
+        kept |= {
+            folder.part(catalogue.campaign, part.name, kind).name
+            for part in catalogue.parts
+            for kind in KINDS
+        }
+        kept.add(CATALOGUE)
+        for place in (folder.segments(catalogue.campaign), folder.parts(catalogue.campaign)):
+            for name in _names(place) - kept:
+                _remove_old(place / name, older_than)
+
+
+def _remove_old(path: Path, older_than: float) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - path.stat().st_mtime >= older_than:
+            path.unlink()
+
+
+def _open_attempt(place: SegmentPath) -> OpenAttempt | None:
+    """A hint, not evidence: the line is not verified, and what cannot be read is left out."""
+    try:
+        with place.path.open("rb") as handle:
+            subject = json.loads(handle.readline(MAX_LINE_BYTES))["subject"]
+        return OpenAttempt(place.campaign, place.segment, str(subject["cell"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
