@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     worst = 0
     for index in _commands(job, environment):
         cell = job.cells[index]
-        meeting = _rendezvous(cell, index, environment)
+        meeting = _rendezvous(cell, index)
         code = _in_child(lambda: _rank.run_cell(job, cell, rank, local_rank, meeting, send))  # noqa: B023
         send(event_line("ended", cell=index, code=code))
         worst = worst or code
@@ -103,12 +103,13 @@ def _commands(job: Job, environment: Mapping[str, str]) -> Iterator[int]:
             yield int(line)
 
 
-def _rendezvous(cell: JobCell, index: int, environment: Mapping[str, str]) -> str:
+def _rendezvous(cell: JobCell, index: int) -> str:
     """Where the ranks of a cell meet; under torchrun a port of its own, beside the one torchrun holds."""
-    if "MASTER_ADDR" in environment and EVENTS_FD not in environment:
-        port = int(environment["MASTER_PORT"]) + 1 + index
-        return f"tcp://{environment['MASTER_ADDR']}:{port}"
-    return cell.rendezvous
+    if EVENTS_FD in os.environ or "MASTER_ADDR" not in os.environ:
+        return cell.rendezvous
+    # Else torch looks for torchrun's own server at this port instead of opening one.
+    os.environ.pop("TORCHELASTIC_USE_AGENT_STORE", None)
+    return f"tcp://{os.environ['MASTER_ADDR']}:{int(os.environ['MASTER_PORT']) + 1 + index}"
 
 
 def _in_child(work: Callable[[], int]) -> int:
