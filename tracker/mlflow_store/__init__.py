@@ -3,7 +3,14 @@
 Importing this package does not import MLflow (two seconds); `connect` does.
 """
 
-from tracker.mlflow_store._environment import database_path, embedded_uri, sqlite_path, tracking_uri
+from tracker.mlflow_store._environment import (
+    database_path,
+    embedded_uri,
+    prepare_environment,
+    sqlite_path,
+    tracking_uri,
+)
+from tracker.mlflow_store._models import Models
 from tracker.mlflow_store._records import MetricPoint, RunView, SealedError, VersionView
 from tracker.mlflow_store._sealing import (
     SEAL_TAG,
@@ -18,6 +25,7 @@ from tracker.mlflow_store._tracking import Tracking, connect, open_existing
 __all__ = [
     "SEAL_TAG",
     "MetricPoint",
+    "Models",
     "RunView",
     "SealedError",
     "Tracking",
@@ -30,6 +38,7 @@ __all__ = [
     "missing_triggers",
     "open_existing",
     "postgresql_sealing",
+    "prepare_environment",
     "seal_database",
     "sqlite_path",
     "sqlite_triggers",

@@ -1,0 +1,39 @@
+"""The registered model `layout-cost`: versions, reviews, aliases; every change is recorded in the log.
+
+A version's number is the coefficient version. Its files, under the model's folder: `MLmodel`,
+`layout_cost_model.py`, `artifacts/coefficients.json` and `artifacts/<certificate_file>` for each table.
+"""
+
+from tracker.registry._bundle import MODEL, make_bundle
+from tracker.registry._history import Recorded, alias_moves, registrations, reviews
+from tracker.registry._promote import Promotion, observe_aliases, promote, recorded_aliases, rollback
+from tracker.registry._register import register_bundle, register_hand_set
+from tracker.registry._review import VERDICTS, Aspect, Verdict, record_review
+from tracker.registry._rules import CheckCertificate
+from tracker.registry._verify import verify_registry
+from tracker.registry._versions import Version, alias_history, versions
+
+__all__ = [
+    "MODEL",
+    "VERDICTS",
+    "Aspect",
+    "CheckCertificate",
+    "Promotion",
+    "Recorded",
+    "Verdict",
+    "Version",
+    "alias_history",
+    "alias_moves",
+    "make_bundle",
+    "observe_aliases",
+    "promote",
+    "record_review",
+    "recorded_aliases",
+    "register_bundle",
+    "register_hand_set",
+    "registrations",
+    "reviews",
+    "rollback",
+    "verify_registry",
+    "versions",
+]
