@@ -10,6 +10,7 @@ from planner._candidates import mandatory_family
 from planner._decisions import DecisionForest, masks_to_flags, order_key
 from planner._measure import measure
 from planner._price import Price
+from planner._score import Found
 
 BEAM_WIDTH = 16
 GREATEST_FLIP = 4
@@ -60,8 +61,8 @@ class _Scored:
         self._known.update(zip(masks, entries, strict=True))
 
 
-def bounded_search(forest: DecisionForest, price: Price, budget: int) -> int:
-    """Return the mask of the cheapest layout that the mandatory family and ``budget`` proposals reach."""
+def bounded_search(forest: DecisionForest, price: Price, budget: int) -> Found:
+    """Return the cheapest layout that the mandatory family and ``budget`` proposals reach."""
     scored = _Scored(forest, price)
     entries = scored.enter(list(mandatory_family(forest).labels))
     best = min(entries, key=_rank)
@@ -72,7 +73,7 @@ def bounded_search(forest: DecisionForest, price: Price, budget: int) -> int:
         budget -= len(proposals)
         best = min([best, *scored.enter(proposals)], key=_rank)
         order += 1
-    return best[-1]
+    return best[-1], best[:4]
 
 
 def _refine_tiers(

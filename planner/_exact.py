@@ -11,10 +11,14 @@ from typing import Any
 from planner._decisions import DecisionForest, masks_to_flags, order_key
 from planner._measure import measure
 from planner._price import Price
+from planner._score import Found
 from planner._tiers import LinearPrice, Table, Tails, Tier, fill_tables, split_into_tiers
 
 LARGEST_TABLE = 8_000_000
 """Cells of the largest table that is filled; a tree that needs more is left to the bounded search."""
+
+FEW_DECISIONS = 6
+"""Up to so many decisions all layouts are measured, which is faster than a table."""
 
 FEW_LEVELS = 6
 """Up to so many levels it is not worth a look which of them can pay."""
@@ -26,18 +30,29 @@ Part = tuple[int, int, int, int, int]
 """A choice for a part of the tree: linear cost, packed tokens, segments, their and decisions' work, mask."""
 
 
-def exact_search(forest: DecisionForest, price: Price) -> int | None:
-    """Return the mask of the cheapest layout, None where the table would be too large."""
+def exact_search(forest: DecisionForest, price: Price) -> Found | None:
+    """Return the cheapest layout, None where the table would be too large."""
+    if forest.count <= FEW_DECISIONS:
+        return _least_of_all(forest, price)
     linear = LinearPrice(price)
     levels = _levels_that_can_pay(forest, linear)
     if int(forest.depths.sum()) * levels > LARGEST_TABLE:
         return None
     loose, tiers = split_into_tiers(forest, price.tiny_below)
-    if not tiers:
-        return 0
     tables = fill_tables(tiers, linear, levels, big_integers=linear.needs_big_integers(forest))
     best = _Settlement(tiers, tables, linear)
     return best.settle(_tail_part(loose, 0, 0, linear), levels)
+
+
+def _least_of_all(forest: DecisionForest, price: Price) -> Found:
+    """Measure every layout of a small tree at once."""
+    masks = range(1 << forest.count)
+    found = measure(forest, masks_to_flags(masks, forest.count), price.tiny_below)
+    columns = (price.work(found), found.packed_tokens, found.segment_count, found.max_depth)
+    scores = list(zip(*(column.tolist() for column in columns), strict=True))
+    least = min(scores)
+    ties = [mask for mask, score in zip(masks, scores, strict=True) if score == least]
+    return min(ties, key=order_key), least
 
 
 def _levels_that_can_pay(forest: DecisionForest, linear: LinearPrice) -> int:
@@ -62,8 +77,8 @@ class _Settlement:
         self._tables = tables
         self._linear = linear
 
-    def settle(self, loose: Part, levels: int) -> int:
-        """Return the mask of the best layout; ``loose`` are the rows without a decision."""
+    def settle(self, loose: Part, levels: int) -> Found:
+        """Return the best layout; ``loose`` are the rows without a decision."""
         linear, price = self._linear, self._linear.price
         roots = range(len(self._tiers[0].decisions))
         totals = [
@@ -74,14 +89,16 @@ class _Settlement:
         near = [level for level, total in enumerate(totals) if total <= min(totals) + linear.slack]
         parts = self._parts({(root, 0, level) for root in roots for level in near})
         found = [
-            (work, packed, segments, level, order_key(mask), mask)
+            (work, packed, segments, level + 1, order_key(mask), mask)
             for level in near
             for _, packed, segments, extra, mask in _combined(
                 [loose], (parts[root, 0, level] for root in roots), linear.slack
             )
             for work in [sum(rate.price(packed) for rate in price.tokens) + extra + price.levels(level + 1)]
         ]
-        return min(found)[-1]
+        # The best layout stands at its own depth: allowing it more levels makes its tuple no less.
+        *score, _, mask = min(found)
+        return mask, (score[0], score[1], score[2], score[3])
 
     def _costs(self, tier: int, cell: Place) -> tuple[int, int]:
         table = self._tables[tier]

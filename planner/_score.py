@@ -12,6 +12,9 @@ Coefficients = Mapping[str, int]
 Score = tuple[int, int, int, int]
 """Work, packed tokens, segments, levels; compared as a tuple, the least is best."""
 
+Found = tuple[int, Score]
+"""What a search returns: the mask of the shared decisions, and its score."""
+
 
 def check_coefficients(coefficients: Coefficients) -> None:
     """Refuse a table that no score can be computed from.

@@ -9,9 +9,9 @@ from planner._candidates import mandatory_candidates
 from planner._decisions import DecisionForest, forest_of
 from planner._exact import exact_search
 from planner._facts import ScoringFacts
-from planner._layout import Layout, score_layout
+from planner._layout import Layout
 from planner._price import Price, compile_price
-from planner._score import Coefficients, Score
+from planner._score import Coefficients, Found, Score
 from planner._tree import PrefixTree
 
 REFINEMENT_BUDGET = 2000
@@ -66,14 +66,13 @@ def select_layout(
         refinement_budget: proposals of the bounded search, 2,000 by default.
 
     Raises:
-        ValueError: a negative budget, a budget for the exact search, a tree too large for an exact search that
-            was asked for, or a coefficient that is no term, negative or no integer.
+        ValueError: a negative budget, a budget for the exact search, a tree too large for an exact search
+            that was asked for, or a coefficient that is no term, negative or no integer.
     """
     _check_search(search, refinement_budget)
     price = compile_price(facts, coefficients)
-    ran, mask = _search(forest_of(tree), price, search, refinement_budget)
-    layout = Layout(tree, mask)
-    return Selection(layout, score_layout(layout, facts, coefficients), ran)
+    ran, (mask, score) = _search(forest_of(tree), price, search, refinement_budget)
+    return Selection(Layout(tree, mask), score, ran)
 
 
 def _check_search(search: Search | None, budget: int | None) -> None:
@@ -87,11 +86,11 @@ def _check_search(search: Search | None, budget: int | None) -> None:
 
 def _search(
     forest: DecisionForest, price: Price, search: Search | None, budget: int | None
-) -> tuple[Search, int]:
+) -> tuple[Search, Found]:
     if search != "bounded" and budget is None:
-        mask = exact_search(forest, price)
-        if mask is not None:
-            return "exact", mask
+        found = exact_search(forest, price)
+        if found is not None:
+            return "exact", found
         if search == "exact":
             raise ValueError(
                 f"{forest.count} decisions, {forest.max_depth} deep, are too many for the exact search; "

@@ -43,9 +43,7 @@ class PartialExecutionError(LayoutLedgerError, RuntimeError):
 
     exit_code = 12
 
-    def __init__(
-        self, ran: Sequence[int], failed: int, rows: Sequence[int], total: int, reason: str
-    ) -> None:
+    def __init__(self, ran: Sequence[int], failed: int, rows: Sequence[int], total: int, reason: str) -> None:
         super().__init__(tuple(ran), failed, tuple(rows), total, reason)
         self.ran = tuple(ran)
         self.failed = failed

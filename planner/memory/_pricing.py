@@ -6,6 +6,7 @@ and knew only the smaller expert floor: growing a refused request by one token c
 replay what it predicted and to show the difference.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -63,6 +64,12 @@ class Price:
     retained_bytes: int
 
 
+def combined_bytes(prices: Sequence[Price]) -> int:
+    """What forwards that run one after another require: `sum retained + max(required - retained)`."""
+    retained = sum(price.retained_bytes for price in prices)
+    return retained + max((price.required_bytes - price.retained_bytes for price in prices), default=0)
+
+
 @dataclass(frozen=True, slots=True)
 class Pricing:
     """How the forwards of one signature are priced.
@@ -98,7 +105,8 @@ class Pricing:
             return Price(required, required)
         # Below half the observed size a fixed part would weigh more than the rate says.
         tokens = max(self.profile.priced_tokens(size), ceil_div(self.profile.largest_tokens, NEAR_SIZE))
-        return Price(required, min(required, with_margin(self.profile.retained_bytes(tokens))))
+        retained = max(self.profile.retained_bytes(tokens), size.outputs * self.floor.output_bytes)
+        return Price(required, min(required, with_margin(retained)))
 
     def may_widen(self, size: ForwardSize) -> bool:
         """Whether a plan may grow to this size of its own accord: within 8 times the largest forward seen."""
@@ -106,7 +114,7 @@ class Pricing:
         return profile is not None and profile.priced_tokens(size) <= WINDOW * profile.largest_tokens
 
     def trusts_retained(self, size: ForwardSize) -> bool:
-        """Whether a forward near the observed one, in size and sharing ratio, has at least its tokens.
+        """Whether a forward near the observed one, in size and sharing ratio, has at least as many tokens.
 
         Asking for a near forward that covers this one, instead of for this one to be near, keeps the charge
         from falling when a request grows: a smaller forward retains no more than the one that covers it.
@@ -114,8 +122,7 @@ class Pricing:
         if self.profile is None:
             return False
         over, under = NEAR_SHARING
-        packed, logical = self.profile.largest_packed, self.profile.largest_logical
-        covering = max(
-            size.packed_tokens, ceil_div(size.logical_tokens * packed * under, logical * over)
+        return (
+            size.packed_tokens <= NEAR_SIZE * self.profile.largest_packed
+            and size.logical_tokens * under <= NEAR_SIZE * self.profile.largest_logical * over
         )
-        return covering <= NEAR_SIZE * packed
