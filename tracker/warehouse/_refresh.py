@@ -21,6 +21,8 @@ from tracker.warehouse._views import OpenAttempt, Views, make_views
 SUPERSEDED_SECONDS = 86_400.0
 """How long a merged part is kept for readers that opened older views."""
 
+_EMPTY = {"lines": LINES, "medians": MEDIANS}
+
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
@@ -116,7 +118,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _is_behind(log: Log, folder: Folder, gaps: Iterable[_Gap]) -> bool:
-    if any(gap.new or gap.gone for gap in gaps):
+    if any(gap.new or gap.gone for gap in gaps) or not all(folder.empty(kind).exists() for kind in _EMPTY):
         return True
     return not _views(log, folder, gaps).are_current()
 
@@ -126,7 +128,7 @@ def _views(log: Log, folder: Folder, gaps: Iterable[_Gap]) -> Views:
 
 
 def _bring_up(log: Log, folder: Folder, gaps: list[_Gap]) -> Refreshed:
-    for kind, schema in (("lines", LINES), ("medians", MEDIANS)):
+    for kind, schema in _EMPTY.items():
         if not folder.empty(kind).exists():
             folder.write_parquet(folder.empty(kind), schema.empty_table())
     parts = sum(_take_in(folder, gap) for gap in gaps)

@@ -27,9 +27,9 @@ def test_certified_cells_are_the_log_in_records(measured, warehouse):
     assert [
         (c.label, c.median_ms, c.n, c.spread_pct, c.features.packed_tokens) for c in first.candidates
     ] == [
-        ("depth_one", 4.0, 3, 150.0, 2),
-        ("full_sharing", 1.25, 3, 40.0, 2),
-        ("no_sharing", 2.5, 4, 120.0, 2),
+        ("depth_one", 4.0, 3, 150.0, 101),
+        ("full_sharing", 1.25, 3, 40.0, 102),
+        ("no_sharing", 2.5, 4, 120.0, 100),
     ]
 
 
