@@ -7,14 +7,24 @@ from types import ModuleType
 import pytest
 
 
-@pytest.fixture(scope="session")
-def evidence() -> ModuleType:
-    """The helpers of `evidence.py`: evidence written by the real log."""
-    spec = importlib.util.spec_from_file_location("tracker_evidence", Path(__file__).parent / "evidence.py")
+def _helpers(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"tracker_{name}", Path(__file__).parent / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def evidence() -> ModuleType:
+    """The helpers of `evidence.py`: evidence written by the real log."""
+    return _helpers("evidence")
+
+
+@pytest.fixture(scope="session")
+def campaigns() -> ModuleType:
+    """The helpers of `campaigns.py`: a measured campaign whose true table is known."""
+    return _helpers("campaigns")
 
 
 @pytest.fixture(autouse=True)

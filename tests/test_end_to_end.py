@@ -1,0 +1,90 @@
+"""The main job through the program itself, on cells measured for real."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+CAMPAIGN = """
+campaign = "small"
+table_id = "small-table"
+[protocol]
+rounds = 3
+required = 3
+extra_rounds = 12
+disturbed_pct = 1e9
+[holdout]
+contains = ["held-"]
+[fit]
+terms = ["token_per_rank", "tiny_segment_per_layer", "gdn_level"]
+# Two small cells on a busy machine prove the path, not the table.
+[gates]
+pairwise_min_pct = 0.0
+regret_median_max_pct = 1e9
+regret_p95_max_pct = 1e9
+regret_max_pct = 1e9
+clear_winner_pct = 1e9
+[models.small]
+preset = "hybrid-small"
+[workloads.grpo-a]
+kind = "grpo"
+parameters = { prompts = 2, completions = 3, system = 48, prompt = 24, completion = 8 }
+[workloads.held-grpo]
+kind = "grpo"
+parameters = { prompts = 1, completions = 4, system = 32, prompt = 40, completion = 8 }
+[[cells]]
+workloads = ["grpo-a", "held-grpo"]
+models = ["small"]
+shapes = ["tp1cp1"]
+[[cells]]
+workloads = ["grpo-a"]
+models = ["small"]
+shapes = ["tp2cp1", "tp1cp2"]
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Run `layoutledger ARGUMENTS` as a process of its own."""
+    environment = os.environ | {
+        "LAYOUTLEDGER_STORE": str(tmp_path / "ledger"),
+        "LAYOUTLEDGER_CACHE": str(tmp_path / "cache"),
+        "OMP_NUM_THREADS": "1",
+    }
+    environment.pop("MLFLOW_TRACKING_URI", None)
+
+    def run(*arguments, code=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "tracker", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=400,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_from_a_campaign_file_to_a_planned_batch(program, tmp_path):
+    campaign = tmp_path / "small.toml"
+    campaign.write_text(CAMPAIGN)
+    result = json.loads(program("quickstart", "--campaign", campaign, "--json"))
+    assert result["version"] == 2
+    assert result["passed"] is True
+    assert len(result["picks"]) == 2
+    assert result["picks"][1]["measured_ms"] > 0
+
+    cells = json.loads(program("campaign", "status", "small", "--json"))
+    assert [cell["state"] for cell in cells] == ["completed"] * 4
+    file = next((tmp_path / "ledger" / "certificates").glob("small-*.json"))
+    program("certificate", "check", file, "--refit")
+    assert program("verify", "--json").count('"passed": true') == 1
+
+    runs = json.loads(program("push", "--json"))
+    assert runs["created"] == []
+    again = json.loads(program("quickstart", "--campaign", campaign, "--json"))
+    assert again["table"] == result["table"]

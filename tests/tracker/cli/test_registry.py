@@ -1,0 +1,98 @@
+"""`register`, `review`, `promote`, `rollback`, `versions`, `plan`: a certified table becomes a planned batch."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def registered(call, known):
+    """The table of `known`, certified and registered as version 2; its certificate's digest."""
+    call("fit")
+    issued = json.loads(call("certify", "--json").out)
+    outcome = call("register", "known", "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["version"] == 2
+    return issued["digest"]
+
+
+def review(call, digest, aspect, verdict, by="ann"):
+    return call(
+        "review",
+        "add",
+        digest[:12],
+        "--aspect",
+        aspect,
+        "--verdict",
+        verdict,
+        "--reason",
+        "read it",
+        "--by",
+        by,
+    )
+
+
+def test_a_version_is_planned_promoted_and_rolled_back(call, registered, campaigns):
+    picks = json.loads(call("plan", "--version", "2", "--json").out)["picks"]
+    assert [pick["version"] for pick in picks] == [1, 2]
+    assert picks[1]["over_best_pct"] == 0.0
+    refused = call("promote", "2", "--reason", "first table", "--by", "ann")
+    assert refused.code == 9
+    assert "correctness" in refused.err and "adoption" in refused.err
+    assert review(call, registered, "correctness", "clear").code == 0
+    assert call("promote", "2", "--reason", "first table").code == 9
+    assert review(call, registered, "adoption", "approve", by="bob").code == 0
+    assert call("promote", "1", "--reason", "begin with the fallback").code == 0
+    promoted = call("promote", "2", "--reason", "first table", "--by", "ann")
+    assert promoted.code == 0, promoted.err
+    by_alias = json.loads(call("plan", "--alias", "champion", "--json").out)["picks"]
+    assert by_alias == picks
+    assert call("rollback", "--reason", "slower on the new driver").code == 0
+    history = json.loads(call("versions", "--json").out)["history"]
+    assert [(move["version"], move["origin"]) for move in history] == [
+        (1, "promote"),
+        (2, "promote"),
+        (1, "rollback"),
+    ]
+
+
+def test_registering_the_same_tables_again_is_the_same_version(call, registered, known):
+    before = known.log.segments()
+    assert json.loads(call("register", "known", "--json").out)["version"] == 2
+    assert known.log.segments() == before
+
+
+def test_an_unknown_version_or_alias_is_refused(call, registered):
+    for arguments in (("plan", "--version", "7"), ("plan", "--alias", "nobody")):
+        outcome = call(*arguments)
+        assert outcome.code == 3, arguments
+        assert outcome.err.startswith("error:")
+
+
+def test_a_batch_from_a_file_is_planned(call, registered, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(json.dumps([*range(200), 1000 + row]) for row in range(4)))
+    outcome = call("plan", "--version", "2", "--rows", rows, "--layers", "4", "--gdn-layers", "3", "--json")
+    assert outcome.code == 0, outcome.err
+    assert len(json.loads(outcome.out)["picks"]) == 2
+
+
+@pytest.mark.parametrize("content", ["", "[]\n", "[1, 2.5]\n", "[1, true]\n", "{}\n", "[1, 2\n", "[1]\n\n"])
+def test_a_rows_file_that_is_wrong_is_refused_with_its_line(call, registered, tmp_path, content):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(content)
+    outcome = call("plan", "--version", "2", "--rows", rows)
+    assert outcome.code == 2
+    assert "rows.jsonl" in outcome.err
+
+
+def test_a_tracking_server_that_is_down_is_said_and_nothing_is_lost(call, known, monkeypatch):
+    call("fit")
+    call("certify")
+    before = known.log.segments()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    for verb in (("register", "known"), ("push",)):
+        outcome = call(*verb)
+        assert outcome.code == 7, verb
+        assert "127.0.0.1:9" in outcome.err
+    assert known.log.segments() == before
