@@ -1,12 +1,13 @@
 """Evidence as the fit sees it: cells, their candidates and medians; and the same compiled into arrays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fit._noise import median_error_pct
 from planner import TERMS, LayoutFeatures, ScoringFacts
 from schemas import InvalidInputError
 
@@ -93,6 +94,7 @@ class Evidence:
         cell_of: (candidates,) index of the cell.
         ms: (candidates,) medians in milliseconds.
         regret: (candidates,) percent above the cell's fastest, if this one were selected.
+        error_pct: (candidates,) standard error of the median, percent of it.
     """
 
     cells: tuple[FitCell, ...]
@@ -106,6 +108,7 @@ class Evidence:
     cell_of: Indices
     ms: Floats
     regret: Floats
+    error_pct: Floats
 
     @property
     def units(self) -> Floats:
@@ -147,6 +150,27 @@ def compile_cells(cells: Sequence[FitCell], terms: Sequence[str]) -> Evidence:
         cell_of=cell_of,
         ms=ms,
         regret=(ms - best) / best * 100,
+        error_pct=np.array([median_error_pct(c.n, c.spread_pct) for cell in cells for c in cell.candidates]),
+    )
+
+
+def take(evidence: Evidence, places: Sequence[int]) -> Evidence:
+    """The evidence of some cells by their place; a place may stand more than once, as in a resample."""
+    chosen = np.array(places, dtype=np.int64)
+    firsts = evidence.starts[chosen]
+    sizes = np.append(evidence.starts, len(evidence.ms))[chosen + 1] - firsts
+    starts = np.cumsum(sizes) - sizes
+    kept: Indices = np.arange(int(sizes.sum())) + np.repeat(firsts - starts, sizes)
+    return replace(
+        evidence,
+        cells=tuple(evidence.cells[place] for place in places),
+        values=evidence.values[kept],
+        ties=evidence.ties[kept],
+        starts=starts,
+        cell_of=np.repeat(np.arange(len(sizes), dtype=np.int64), sizes),
+        ms=evidence.ms[kept],
+        regret=evidence.regret[kept],
+        error_pct=evidence.error_pct[kept],
     )
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from fit._cells import Evidence, FitCell, Floats, Indices, compile_cells
 from fit._judge import GROUPS, group_cells, percentile_95
 from fit._keys import first_least, table_keys
-from fit._noise import pair_noise_pct
-from fit._pairs import Pairs, right_order, separation_pct, within_cells
+from fit._pairs import Pairs, pair_noise_pct, right_order, separation_pct, within_cells
 from planner import Coefficients
 from schemas import Gates, GateVerdict, IncompleteEvidenceError
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fit._cells import Evidence, FitCell, Ints, compile_cells
+from fit._cells import Evidence, FitCell, Indices, Ints, compile_cells
 from fit._keys import first_least, table_keys
 from fit._pairs import SEPARATION_PCT, ordered_pairs, right_order
 from planner import TERMS, Coefficients, check_coefficients
@@ -86,7 +86,7 @@ def judge_groups(cells: Sequence[FitCell], coefficients: Coefficients, grouping:
 def judge_cells(cells: Sequence[FitCell], coefficients: Coefficients | None) -> tuple[CellVerdict, ...]:
     """Each cell's selection under a table, or under version 1 where there is none; in cell order."""
     evidence = _compiled(cells, coefficients)
-    return cell_verdicts(evidence, table_keys(evidence, coefficients))
+    return cell_verdicts(evidence, first_least(evidence, table_keys(evidence, coefficients)))
 
 
 def group_cells(cells: Sequence[FitCell], grouping: str) -> dict[str, tuple[FitCell, ...]]:
@@ -100,14 +100,18 @@ def group_cells(cells: Sequence[FitCell], grouping: str) -> dict[str, tuple[FitC
 
 def metrics(evidence: Evidence, keys: Ints) -> Metrics:
     """The metrics of score keys over compiled cells."""
-    verdicts = cell_verdicts(evidence, keys)
-    regrets = [verdict.regret_pct for verdict in verdicts]
     pairs = ordered_pairs(evidence)
     right = int(right_order(evidence, pairs, keys).sum())
+    return summarize(cell_verdicts(evidence, first_least(evidence, keys)), len(pairs), right)
+
+
+def summarize(verdicts: Sequence[CellVerdict], pairs: int, right: int) -> Metrics:
+    """The metrics of cells whose verdicts are known, with ``right`` of ``pairs`` ordered right."""
+    regrets = [verdict.regret_pct for verdict in verdicts]
     return Metrics(
         cells=len(verdicts),
-        ordered_pairs=len(pairs),
-        pairwise_accuracy=right / len(pairs) if len(pairs) else None,
+        ordered_pairs=pairs,
+        pairwise_accuracy=right / pairs if pairs else None,
         median_regret_pct=statistics.median(regrets),
         p95_regret_pct=percentile_95(regrets),
         max_regret_pct=max(regrets),
@@ -121,12 +125,11 @@ def percentile_95(values: Sequence[float]) -> float:
     return ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
 
 
-def cell_verdicts(evidence: Evidence, keys: Ints) -> tuple[CellVerdict, ...]:
-    """Each cell's selection under score keys."""
-    chosen = first_least(evidence, keys) - evidence.starts
+def cell_verdicts(evidence: Evidence, selected: Indices) -> tuple[CellVerdict, ...]:
+    """What it means that each cell's candidate ``selected`` (an index over all candidates) is taken."""
     return tuple(
-        _verdict(cell, int(place), float(evidence.regret[start + place]))
-        for cell, place, start in zip(evidence.cells, chosen, evidence.starts, strict=True)
+        _verdict(cell, int(place - start), float(evidence.regret[place]))
+        for cell, place, start in zip(evidence.cells, selected, evidence.starts, strict=True)
     )
 
 

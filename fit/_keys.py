@@ -79,8 +79,8 @@ def table_keys(evidence: Evidence, coefficients: Coefficients | None) -> Ints:
 
 
 def as_vector(evidence: Evidence, coefficients: Mapping[str, int]) -> Ints:
-    """A table by term name as a coefficient vector."""
-    return integers([coefficients[name] for name in evidence.terms])
+    """A table by term name as a coefficient vector; a term that it does not use is free."""
+    return integers([coefficients.get(name, 0) for name in evidence.terms])
 
 
 def first_least(evidence: Evidence, keys: Ints) -> Indices:

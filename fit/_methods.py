@@ -6,8 +6,11 @@ from types import MappingProxyType
 
 from fit._cells import Evidence, FitCell, Floats, check_terms, compile_cells
 from fit._keys import as_table, whole
+from fit._margin import margins
 from fit._pairs import within_cells
 from fit._refine import RegretLoss, refine
+from fit._round import round_selections
+from fit._screen import screen
 from fit._squares import least_squares
 from schemas import FitArguments, IncompleteEvidenceError, InvalidInputError, table_digest
 
@@ -46,7 +49,18 @@ def nnls_regret(evidence: Evidence) -> Mapping[str, int]:
     return as_table(evidence, whole(best))
 
 
-METHODS: Mapping[str, Method] = MappingProxyType({"nnls-regret": nnls_regret, "nnls": nnls})
+def rank_margin(evidence: Evidence) -> Mapping[str, int]:
+    """Least squares on margins over the screened terms, rounded so that the selections stay."""
+    problem = margins(evidence)
+    coefficients = problem.solve(screen(problem))
+    table = as_table(evidence, round_selections(evidence, coefficients))
+    used = {name: value for name, value in table.items() if value}
+    return used or table
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {"rank-margin": rank_margin, "nnls-regret": nnls_regret, "nnls": nnls}
+)
 """Every method by its name in ``FitArguments.method``."""
 
 
@@ -63,12 +77,32 @@ def fit_table(cells: Sequence[FitCell], arguments: FitArguments) -> FittedTable:
         InvalidInputError: an unknown method or term, or a cell that stands twice.
         IncompleteEvidenceError: no cell, or no cell with two candidates to compare.
     """
+    check_arguments(arguments)
+    if not cells:
+        raise IncompleteEvidenceError("there is no training cell; measure or import some first")
+    return fit_evidence(compile_cells(cells, arguments.terms), arguments.method)
+
+
+def check_arguments(arguments: FitArguments) -> None:
+    """Refuse an unknown method or term.
+
+    Raises:
+        InvalidInputError: saying what there is.
+    """
     if arguments.method not in METHODS:
         raise InvalidInputError(f"no fitting method {arguments.method!r}; there are {', '.join(METHODS)}")
     check_terms(arguments.terms)
-    if not any(len(cell.candidates) > 1 for cell in cells):
+
+
+def fit_evidence(evidence: Evidence, method: str) -> FittedTable:
+    """Fit compiled cells by a method of ``METHODS``.
+
+    Raises:
+        IncompleteEvidenceError: no cell has two candidates to compare.
+    """
+    if len(evidence.ms) == len(evidence.cells):
         raise IncompleteEvidenceError(
-            f"none of the {len(cells)} training cells has two candidates to compare; measure more cells"
+            f"none of the {len(evidence.cells)} training cells has two candidates to compare; "
+            "measure more cells"
         )
-    evidence = compile_cells(cells, arguments.terms)
-    return FittedTable(dict(METHODS[arguments.method](evidence)), arguments.method)
+    return FittedTable(dict(METHODS[method](evidence)), method)

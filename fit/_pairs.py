@@ -1,6 +1,7 @@
 """All pairs of candidates within a cell: the rows of the least squares, and what an ordering is judged on."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -8,6 +9,8 @@ from fit._cells import Evidence, Floats, Indices, Ints, Mask
 
 SEPARATION_PCT = 3.0
 """Two medians closer than this, relative to the faster, are a tie (design, section 8)."""
+NOISE_SIGMAS = 2.0
+"""How many standard errors two medians must lie apart to differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +40,34 @@ def within_cells(evidence: Evidence) -> Pairs:
     ends = np.append(evidence.starts[1:], len(evidence.ms))
     firsts: list[Indices] = []
     seconds: list[Indices] = []
-    for start, end in zip(evidence.starts, ends, strict=True):
-        a, b = np.triu_indices(end - start, 1)
+    for start, end in zip(evidence.starts.tolist(), ends.tolist(), strict=True):
+        a, b = _pairs_among(end - start)
         firsts.append(a + start)
         seconds.append(b + start)
-    first = np.concatenate(firsts).astype(np.int64)
-    return Pairs(first, np.concatenate(seconds).astype(np.int64), evidence.cell_of[first])
+    first = np.concatenate(firsts)
+    return Pairs(first, np.concatenate(seconds), evidence.cell_of[first])
+
+
+@lru_cache(maxsize=128)
+def _pairs_among(count: int) -> tuple[Indices, Indices]:
+    a, b = np.triu_indices(count, 1)
+    return a.astype(np.int64), b.astype(np.int64)
+
+
+def pairs_a_cell(evidence: Evidence, pairs: Pairs) -> Indices:
+    """(pairs,) how many of the pairs lie in the pair's cell."""
+    return np.bincount(pairs.cell, minlength=len(evidence.starts))[pairs.cell]
 
 
 def separation_pct(evidence: Evidence, pairs: Pairs) -> Floats:
     """(pairs,) how far the slower median lies above the faster, percent."""
     a, b = evidence.ms[pairs.first], evidence.ms[pairs.second]
     return np.abs(a - b) / np.minimum(a, b) * 100
+
+
+def pair_noise_pct(evidence: Evidence, pairs: Pairs) -> Floats:
+    """(pairs,) two standard errors of the difference of two medians, percent."""
+    return NOISE_SIGMAS * np.hypot(evidence.error_pct[pairs.first], evidence.error_pct[pairs.second])
 
 
 def ordered_pairs(evidence: Evidence, separation: float = SEPARATION_PCT) -> Pairs:
@@ -64,6 +83,13 @@ def right_order(evidence: Evidence, pairs: Pairs, keys: Ints) -> Mask:
     return cheaper == faster.reshape((-1,) + (1,) * (keys.ndim - 1))
 
 
+def count_right(evidence: Evidence, pairs: Pairs, keys: Ints) -> Indices:
+    """(tables,) how many pairs each table of (candidates, tables) keys orders right."""
+    faster = evidence.ms[pairs.first] < evidence.ms[pairs.second]
+    first, second = keys.T.take(pairs.first, axis=1), keys.T.take(pairs.second, axis=1)
+    return np.count_nonzero((first < second) == faster, axis=1)
+
+
 def pair_rows(evidence: Evidence, pairs: Pairs) -> tuple[Floats, Floats]:
     """Weighted differences: the rows and targets of the least squares.
 
@@ -73,7 +99,7 @@ def pair_rows(evidence: Evidence, pairs: Pairs) -> tuple[Floats, Floats]:
     Returns:
         (pairs, terms) weighted differences of the terms, and (pairs,) those of the times in microseconds.
     """
-    counts = np.bincount(pairs.cell, minlength=len(evidence.starts))[pairs.cell]
+    counts = pairs_a_cell(evidence, pairs)
     a, b = evidence.ms[pairs.first], evidence.ms[pairs.second]
     weight = 1.0 / np.sqrt(counts) / (0.5 * (a + b))
     units = evidence.units

@@ -13,7 +13,7 @@ import numpy as np
 
 from fit._cells import Evidence, Floats, Ints, predict
 from fit._keys import first_least, trial_keys, whole
-from fit._pairs import Pairs, ordered_pairs, right_order
+from fit._pairs import Pairs, count_right, ordered_pairs
 
 FACTORS = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 FLOOR_FACTORS = (1.0, 10.0, 100.0, 1000.0)
@@ -36,14 +36,17 @@ class RegretLoss:
         """The loss over these cells and their ordered pairs."""
         return cls(evidence, ordered_pairs(evidence))
 
-    def __call__(self, keys: Ints) -> Floats:
-        """(tables,) losses of (candidates, tables) score keys or predicted times."""
-        selected = first_least(self.evidence, keys)
-        loss = self.evidence.regret[selected].sum(axis=0)
-        if not len(self.pairs):
-            return loss
-        accuracy = right_order(self.evidence, self.pairs, keys).mean(axis=0)
-        return loss + MISORDER_WEIGHT * (1.0 - accuracy) * 100
+    def __call__(self, keys: Ints, below: float = np.inf) -> Floats:
+        """(tables,) losses of (candidates, tables) score keys or predicted times.
+
+        A table whose regret alone is no less than ``below`` gets that regret: its pairs are not looked at.
+        """
+        loss = self.evidence.regret[first_least(self.evidence, keys)].sum(axis=0)
+        open_ = np.flatnonzero(loss < below)
+        if len(self.pairs) and len(open_):
+            accuracy = count_right(self.evidence, self.pairs, keys[:, open_]) / len(self.pairs)
+            loss[open_] += MISORDER_WEIGHT * (1.0 - accuracy) * 100
+        return loss
 
 
 def refine(loss: RegretLoss, start: Floats) -> tuple[Floats, float]:
@@ -76,16 +79,18 @@ class _Search:
         self.loss = loss
         self.floor = floor
         self.best = start.copy()
+        self.best_loss = np.inf
         self.units = loss.evidence.units
         self.best_loss = float(self._losses(0, self.best[:1])[0])
 
     def run(self, order: tuple[int, ...]) -> None:
-        """Sweep the coordinates until a sweep betters nothing."""
-        for _ in range(MOST_SWEEPS):
+        """Sweep the coordinates until each has had its turn since the last gain."""
+        idle = 0
+        for coordinate in order * MOST_SWEEPS:
             before = self.best_loss
-            for coordinate in order:
-                self._turn(coordinate)
-            if self.best_loss == before:
+            self._turn(coordinate)
+            idle = idle + 1 if self.best_loss == before else 0
+            if idle == len(order):
                 return
 
     def _turn(self, coordinate: int) -> None:
@@ -102,10 +107,17 @@ class _Search:
         return np.array([value for value in [*scaled, 0.0, *entries] if value != current])
 
     def _losses(self, coordinate: int, trials: Floats) -> Floats:
-        """Losses of the best vector with one coordinate replaced by each trial."""
-        evidence = self.loss.evidence
-        keys = trial_keys(evidence, whole(self.best), coordinate, whole(trials))
+        """Losses of the best vector with one coordinate replaced by each trial.
+
+        Exact where below the best so far; what cannot be accepted is only known to be no better.
+        """
+        evidence, below = self.loss.evidence, self.best_loss - LEAST_GAIN
         others = self.best.copy()
         others[coordinate] = 0.0
         predictions = predict(self.units, others)[:, None] + self.units[:, coordinate, None] * trials
-        return np.maximum(self.loss(keys), self.loss(predictions))
+        losses = self.loss(predictions, below)
+        hopeful = np.flatnonzero(losses < below)
+        if len(hopeful):
+            keys = trial_keys(evidence, whole(self.best), coordinate, whole(trials[hopeful]))
+            losses[hopeful] = np.maximum(losses[hopeful], self.loss(keys, below))
+        return losses

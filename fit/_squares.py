@@ -16,7 +16,7 @@ def solve(rows: Floats, target: Floats) -> Floats:
     """Non-negative coefficients of least squared error, by the exact active set on scaled columns.
 
     Args:
-        rows: (pairs, terms).
+        rows: (pairs, terms), at least one term.
         target: (pairs,).
 
     Returns:
