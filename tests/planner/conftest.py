@@ -1,6 +1,7 @@
 """Rows, tables and facts that the planner's tests share."""
 
 import json
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from planner import TERMS, ModelGeometry, RuntimeFacts, ScoringFacts, build_prefix_tree
 from planner import DeviceClass as PlannerDeviceClass
-from planner import ModelGeometry, RuntimeFacts, ScoringFacts
 from planner import ParallelShape as PlannerShape
 from schemas import (
     CellFacts,
@@ -319,3 +320,47 @@ def fresh_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("LAYOUTLEDGER_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr("planner._version._warned", set())
+
+
+def _random_rows(seed, most_decisions, rows=9):
+    """Rows grown from one another by a seed; few enough decisions to try every layout."""
+    found = random.Random(seed)
+    short = seed % 3 == 0
+    while True:
+        pieces, fresh = [], 1
+        for _ in range(found.randint(2, rows)):
+            source = found.choice(pieces) if pieces and found.random() < 0.9 else []
+            row = list(source[: found.randint(0, len(source))])
+            for _ in range(found.randint(0 if row else 1, 2)):
+                row.append((fresh, found.randint(1, 4) if short else found.choice([1, 64, 100, 300, 900])))
+                fresh += 1
+            pieces.append(row)
+        arrays = rows_of(pieces)
+        if 0 < len(build_prefix_tree(arrays).decisions) <= most_decisions:
+            return arrays
+
+
+def _random_price(seed):
+    """Facts and a table whose floors, tiny segments and levels weigh about the same."""
+    found = random.Random(seed)
+    facts = ScoringFacts(
+        found.randint(1, 7),
+        found.randint(1, 5),
+        found.randint(1, 3),
+        found.randint(0, 1),
+        found.random() < 0.5,
+    )
+    if seed % 4 == 0:
+        return facts, None
+    names = found.sample(list(TERMS), found.randint(1, len(TERMS)))
+    return facts, {name: found.choice([0, 1, 2, found.randint(0, 2000)]) for name in names}
+
+
+@pytest.fixture(scope="session")
+def random_rows():
+    return _random_rows
+
+
+@pytest.fixture(scope="session")
+def random_price():
+    return _random_price

@@ -2,7 +2,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from planner import DeviceClass, ModelGeometry, ParallelShape, RuntimeFacts, memory_bucket
+from planner import DeviceClass, ModelGeometry, ParallelShape, RuntimeFacts, ScoringFacts, memory_bucket
 from planner._bundle import plain_domain
 from planner._domain import GIB
 from schemas import DeviceClass as DeviceRecord
@@ -80,13 +80,7 @@ def test_the_borders_records_have_the_same_parts():
 
 
 def test_scoring_facts_follow_from_the_runtime(h200_runtime):
-    assert (found.cp_size, found.tp_size, found.layers, found.gdn_layers, found.uses_gdn) == (
-        4,
-        1,
-        32,
-        24,
-        True,
-    )
+    assert h200_runtime.scoring == ScoringFacts(cp_size=4, tp_size=1, layers=32, gdn_layers=24, uses_gdn=True)
 
 
 def test_a_dtype_is_named_without_its_library():
