@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness._comm import Groups, gather_control
-from harness._timer import LocalSample
+from harness._timer import NS_PER_TICK, LocalSample
 from schemas import SampleRecorded
 
 Role = Literal["warmup", "measured"]
@@ -35,6 +35,11 @@ class JointSample:
         return tuple(round(100 * rank.delay_ns / max(1, rank.wall_ns), 3) for rank in self.ranks)
 
     @property
+    def steal_pct(self) -> float:
+        """The host's steal over wall time, in percent of one processor; a single tick counts as none."""
+        return max(100 * max(0, rank.steal_ns - NS_PER_TICK) / max(1, rank.wall_ns) for rank in self.ranks)
+
+    @property
     def finite(self) -> bool:
         """Whether every rank's loss is a number."""
         return all(math.isfinite(rank.loss) for rank in self.ranks)
@@ -45,11 +50,12 @@ class JointSample:
             return "warm-up"
         if self.compile_events:
             return f"compiled: {self.compile_events} compilations during the sample"
-        delay = max(self.run_delay_pct)
-        if delay > disturbed_pct:
-            return (
-                f"disturbed: a rank waited for a processor {delay:.1f}% of the time, limit {disturbed_pct:g}%"
-            )
+        for what, share in (
+            ("a rank waited for a processor", max(self.run_delay_pct)),
+            ("the host took a processor away", self.steal_pct),
+        ):
+            if share > disturbed_pct:
+                return f"disturbed: {what} {share:.1f}% of the time, limit {disturbed_pct:g}%"
         return None
 
     def record(
@@ -75,13 +81,13 @@ class JointSample:
 
 def join(local: LocalSample, groups: Groups) -> JointSample:
     """Gather a sample over all ranks; a collective, so every rank must come."""
-    mine = [local.wall_ns, local.delay_ns, local.compile_events, _bits(local.loss)]
+    mine = [local.wall_ns, local.delay_ns, local.steal_ns, local.compile_events, _bits(local.loss)]
     return JointSample(tuple(_local(values) for values in gather_control(groups, mine)))
 
 
 def _local(values: Sequence[int]) -> LocalSample:
-    wall, delay, compiled, bits = values
-    return LocalSample(wall, delay, compiled, struct.unpack("<d", struct.pack("<q", bits))[0])
+    *times, compiled, bits = values
+    return LocalSample(*times, compiled, struct.unpack("<d", struct.pack("<q", bits))[0])
 
 
 def _bits(value: float) -> int:

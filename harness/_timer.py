@@ -1,4 +1,4 @@
-"""One timed sample on one rank: wall time, scheduler run delay, compilations."""
+"""One timed sample on one rank: wall time, who else had the processor, compilations."""
 
 import os
 import time
@@ -9,15 +9,17 @@ import torch
 
 from harness._guards import CompileWatch
 
+NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _TASKS = "/proc/self/task"
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSample:
-    """What one rank saw of a sample: wall and run-delay nanoseconds, compilations, the loss."""
+    """What one rank saw of a sample: wall, run-delay and steal nanoseconds, compilations, the loss."""
 
     wall_ns: int
     delay_ns: int
+    steal_ns: int
     compile_events: int
     loss: float
 
@@ -41,6 +43,19 @@ def run_delay_ns() -> int:
     return total
 
 
+def steal_ns() -> int:
+    """Nanoseconds, over all processors, that this machine's host gave to others; 0 where it does not say.
+
+    It comes in ticks of the clock (10 ms on most systems).
+    """
+    try:
+        with open("/proc/stat", "rb") as handle:
+            fields = handle.readline().split()
+        return int(fields[8]) * NS_PER_TICK
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
 def synchronize(device: torch.device) -> None:
     """Wait until the device has done what was asked of it; nothing to wait for on a CPU."""
     if device.type == "cuda":
@@ -51,10 +66,16 @@ def time_step(step: Callable[[], float], watch: CompileWatch, device: torch.devi
     """Run a step (forward and backward, returning its loss) once under the clock."""
     mark = watch.mark()
     synchronize(device)
-    delay = run_delay_ns()
+    delay, steal = run_delay_ns(), steal_ns()
     begin = time.perf_counter_ns()
     loss = step()
     synchronize(device)
     wall = time.perf_counter_ns() - begin
     # A thread that ended takes its run delay with it, hence not below zero.
-    return LocalSample(wall, max(0, run_delay_ns() - delay), watch.since(mark), loss)
+    return LocalSample(
+        wall_ns=wall,
+        delay_ns=max(0, run_delay_ns() - delay),
+        steal_ns=max(0, steal_ns() - steal),
+        compile_events=watch.since(mark),
+        loss=loss,
+    )

@@ -4,11 +4,14 @@ import pytest
 
 from harness._comm import single_process
 from harness._sample import JointSample, join
-from harness._timer import LocalSample
+from harness._timer import NS_PER_TICK, LocalSample
 
 
-def joint(*ranks: tuple[int, int, int, float]) -> JointSample:
-    return JointSample(tuple(LocalSample(*rank) for rank in ranks))
+def joint(*ranks: tuple[int, int, int, float], steal_ns: int = 0) -> JointSample:
+    """Ranks by wall and run-delay nanoseconds, compilations and loss."""
+    return JointSample(
+        tuple(LocalSample(wall, delay, steal_ns, compiled, loss) for wall, delay, compiled, loss in ranks)
+    )
 
 
 def record(sample: JointSample, role: str = "measured", limit: float = 20.0):
@@ -29,6 +32,14 @@ def test_one_disturbed_rank_is_enough_and_the_limit_itself_is_still_quiet() -> N
     assert record(disturbed, limit=21.0).usable
 
 
+def test_time_that_the_host_took_disturbs_too_but_one_tick_of_the_clock_does_not() -> None:
+    wall = 10 * NS_PER_TICK
+    one, three, four = (joint((wall, 0, 0, 1.0), steal_ns=ticks * NS_PER_TICK) for ticks in (1, 3, 4))
+    assert [sample.steal_pct for sample in (one, three, four)] == [0.0, 20.0, 30.0]
+    assert [record(sample).usable for sample in (one, three, four)] == [True, True, False]
+    assert "the host took a processor away 30.0%" in str(record(four).reason)
+
+
 def test_a_compilation_on_any_rank_spoils_the_sample() -> None:
     kept = record(joint((100, 0, 0, 1.0), (100, 0, 3, 1.0)))
     assert (kept.usable, kept.compile_events) == (False, 3)
@@ -42,7 +53,7 @@ def test_a_warm_up_is_never_usable() -> None:
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf, 0.1 + 0.2, -0.0])
 def test_joining_keeps_every_bit_of_a_loss(loss: float) -> None:
-    (kept,) = join(LocalSample(5, 3, 1, loss), single_process()).ranks
-    assert (kept.wall_ns, kept.delay_ns, kept.compile_events) == (5, 3, 1)
+    (kept,) = join(LocalSample(5, 3, 2, 1, loss), single_process()).ranks
+    assert (kept.wall_ns, kept.delay_ns, kept.steal_ns, kept.compile_events) == (5, 3, 2, 1)
     assert repr(kept.loss) == repr(loss)
     assert joint((1, 0, 0, loss), (1, 0, 0, 1.0)).finite == math.isfinite(loss)

@@ -60,7 +60,7 @@ def test_unique_rows_share_nothing() -> None:
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_rows_are_int64_tokens_of_the_vocabulary_and_repeat_with_the_seed(kind: str) -> None:
     rows = rows_of(kind)
-    assert all(row.dtype == np.int64 and 0 <= row.min() and row.max() < 64 for row in rows)
+    assert all(row.dtype == np.int64 and row.min() >= 0 and row.max() < 64 for row in rows)
     assert rows_digest(rows) == rows_digest(rows_of(kind))
     assert rows_digest(rows) != rows_digest(rows_of(kind, seed=1))
 
@@ -113,7 +113,7 @@ def test_a_file_gives_a_users_own_rows(tmp_path) -> None:
 def test_a_bad_line_of_a_file_is_refused(tmp_path, line: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(f"[1]\n{line}\n")
-    with pytest.raises(InvalidInputError, match="line 2|0 to 63"):
+    with pytest.raises(InvalidInputError, match=r"line 2|0 to 63"):
         generate_rows("file", {"path": str(path)}, vocabulary=64)
 
 
