@@ -106,7 +106,7 @@ class Launch:
         self._outcome = outcome = CellOutcome([None] * len(self._ranks))
         self._on_record = on_record
         for number, rank in enumerate(self._ranks):
-            rank.code, rank.log_start = None, rank.log.stat().st_size
+            rank.code = None
             (self._folder / last_collective_file(number)).unlink(missing_ok=True)
         self._wait(self._all_ready, self._start_limit_s)
         if all(rank.ready for rank in self._ranks) and self.alive:
@@ -286,12 +286,13 @@ class Launch:
         )
 
     def _log_tail(self) -> str:
-        """The end of what each rank wrote during this cell."""
+        """The end of what each rank wrote since the cell before (or since it started)."""
         parts: list[str] = []
         for number, rank in enumerate(self._ranks):
             with rank.log.open("rb") as handle:
                 size = handle.seek(0, os.SEEK_END)
                 handle.seek(max(rank.log_start, size - _LOG_TAIL_BYTES))
+                rank.log_start = size
                 text = handle.read().decode("utf-8", errors="replace").strip()
             if text:
                 parts.append(f"--- rank {number}\n{text}")
