@@ -1,4 +1,4 @@
-"""The one module that touches torch.distributed: process groups, four differentiable collectives, control.
+"""The one module that touches torch.distributed: process groups, differentiable collectives, control.
 
 Every collective is a no-op on an axis of size 1, so one code path serves every shape. Each is noted before it
 starts, so that a hang can be told by what every rank did last.
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from harness._lastcall import LastCollective
+from harness.model._config import require_expert_places
 from schemas import InvalidInputError
 
 # Newer names of the same two operations; older torch only knows the longer ones.
@@ -22,6 +24,9 @@ _all_gather: Callable[..., Any] = getattr(dist, "all_gather_single", None) or di
 _reduce_scatter: Callable[..., Any] = (
     getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
 )
+
+
+_AXES = ("tp", "cp", "ep", "etp", "edp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,17 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The process groups of one rank: tensor and context axes, and a control group of its own."""
+    """The process groups of one rank, and a control group of its own.
+
+    Tensor and context axes make up the world. For expert layers the same ranks are split once more, into
+    expert-tensor, expert and expert-replica axes (`etp` * `ep` * `edp` = `tp` * `cp`).
+    """
 
     tp: Axis
     cp: Axis
+    ep: Axis
+    etp: Axis
+    edp: Axis
     rank: int
     world_size: int
     last: LastCollective
@@ -52,11 +64,11 @@ class Groups:
     owns_process_group: bool
 
 
-def single_process() -> Groups:
+def single_process(last: LastCollective | None = None) -> Groups:
     """Groups of a run without torch.distributed: every axis has size 1."""
-    last = LastCollective()
-    axis = [Axis(name, 1, 0, None, last) for name in ("tp", "cp")]
-    return Groups(axis[0], axis[1], 0, 1, last, None, False)
+    last = last or LastCollective()
+    axes = {name: Axis(name, 1, 0, None, last) for name in _AXES}
+    return Groups(**axes, rank=0, world_size=1, last=last, control=None, owns_process_group=False)
 
 
 def open_groups(
@@ -66,6 +78,8 @@ def open_groups(
     rank: int,
     world_size: int,
     init_method: str,
+    ep: int = 1,
+    etp: int = 1,
     backend: str = "gloo",
     timeout_s: float = 300.0,
     control_timeout_s: float = 1800.0,
@@ -77,15 +91,16 @@ def open_groups(
     exceed the longest compilation.
 
     Raises:
-        InvalidInputError: tp*cp is not the world size.
+        InvalidInputError: tp*cp is not the world size, or ep and etp do not divide it.
     """
     if tp * cp != world_size or not 0 <= rank < world_size:
         raise InvalidInputError(
             f"tp={tp} times cp={cp} is {tp * cp}, but rank {rank} of {world_size} was started; "
             "start as many processes as the shape has ranks"
         )
+    lists = axis_ranks(tp=tp, cp=cp, ep=ep, etp=etp)
     if world_size == 1:
-        return single_process()
+        return single_process(last)
     last = last or LastCollective()
     _quiet()
     dist.init_process_group(
@@ -95,13 +110,32 @@ def open_groups(
         world_size=world_size,
         timeout=timedelta(seconds=timeout_s),
     )
-    tp_lists = [[c * tp + t for t in range(tp)] for c in range(cp)]
-    cp_lists = [[c * tp + t for c in range(cp)] for t in range(tp)]
-    axes = [
-        _open_axis(name, lists, rank, timeout_s, last) for name, lists in (("tp", tp_lists), ("cp", cp_lists))
-    ]
+    axes = {name: _open_axis(name, ranks, rank, timeout_s, last) for name, ranks in lists.items()}
     control = dist.new_group(backend="gloo", timeout=timedelta(seconds=control_timeout_s))
-    return Groups(axes[0], axes[1], rank, world_size, last, control, True)
+    return Groups(
+        **axes, rank=rank, world_size=world_size, last=last, control=control, owns_process_group=True
+    )
+
+
+def axis_ranks(*, tp: int, cp: int, ep: int, etp: int) -> dict[str, list[list[int]]]:
+    """The ranks of every group of each axis.
+
+    Expert-tensor ranks are neighbours within a tensor-parallel group; the expert axis runs over what is left
+    of it and then over context ranks; replicas come last.
+
+    Raises:
+        InvalidInputError: etp does not divide tp, or ep does not divide the tp*cp/etp places.
+    """
+    require_expert_places(tp=tp, cp=cp, ep=ep, etp=etp)
+    dense = np.arange(tp * cp).reshape(cp, tp)
+    expert = np.arange(tp * cp).reshape(-1, ep, etp)
+    return {
+        "tp": dense.tolist(),
+        "cp": dense.T.tolist(),
+        "ep": expert.transpose(0, 2, 1).reshape(-1, ep).tolist(),
+        "etp": expert.reshape(-1, etp).tolist(),
+        "edp": expert.transpose(1, 2, 0).reshape(ep * etp, -1).tolist(),
+    }
 
 
 def _quiet() -> None:
@@ -181,6 +215,14 @@ def _all_to_all(tensor: Tensor, axis: Axis) -> Tensor:
     return out
 
 
+def _all_to_all_rows(tensor: Tensor, axis: Axis, send: Sequence[int], receive: Sequence[int]) -> Tensor:
+    tensor = tensor.contiguous()
+    axis.note("all_to_all_rows", tensor)
+    out = tensor.new_empty((sum(receive), *tensor.shape[1:]))
+    dist.all_to_all_single(out, tensor, list(receive), list(send), group=axis.group)
+    return out
+
+
 class _Replicate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, axis: Axis) -> Tensor:
@@ -228,6 +270,17 @@ class _Exchange(torch.autograd.Function):
         return _all_to_all(grads[0], ctx.axis), None
 
 
+class _ExchangeRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, axis: Axis, send: Sequence[int], receive: Sequence[int]) -> Tensor:
+        ctx.axis, ctx.send, ctx.receive = axis, send, receive
+        return _all_to_all_rows(tensor, axis, send, receive)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        return _all_to_all_rows(grads[0], ctx.axis, ctx.receive, ctx.send), None, None, None
+
+
 def replicate(tensor: Tensor, axis: Axis) -> Tensor:
     """Entry of a part that is split over the axis: identity forward, sum of the gradients backward."""
     return tensor if axis.size == 1 else _Replicate.apply(tensor, axis)  # type: ignore[return-value]
@@ -246,3 +299,10 @@ def gather(tensor: Tensor, axis: Axis) -> Tensor:
 def exchange(tensor: Tensor, axis: Axis) -> Tensor:
     """Transpose parts and ranks: part j of [size, ...] goes to rank j; part i comes from rank i."""
     return tensor if axis.size == 1 else _Exchange.apply(tensor, axis)  # type: ignore[return-value]
+
+
+def exchange_rows(tensor: Tensor, axis: Axis, send: Sequence[int], receive: Sequence[int]) -> Tensor:
+    """Runs of rows of [n, ...]: the first send[0] go to rank 0 and so on; receive[i] come from rank i."""
+    if axis.size == 1:
+        return tensor
+    return _ExchangeRows.apply(tensor, axis, send, receive)  # type: ignore[return-value]

@@ -23,6 +23,8 @@ def scoring_facts(model: Decoder) -> ScoringFacts:
         layers=config.layers,
         gdn_layers=config.gdn_layers,
         uses_gdn=config.uses_gdn,
+        ep_size=groups.ep.size,
+        etp_size=groups.etp.size,
     )
 
 

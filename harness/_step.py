@@ -10,6 +10,8 @@ from harness._comm import Axis, Groups, all_gather, all_reduce
 from harness._pack import LayoutLike, pack_rows
 from harness._shard import ShardPlan, shard_plan
 from harness.model._decoder import Decoder
+from harness.model._grouped import GroupedLora
+from harness.model._lora import LoraLinear
 
 
 def prepare(model: Decoder, rows: Sequence[ArrayLike], layout: LayoutLike) -> ShardPlan:
@@ -40,10 +42,17 @@ def _sum_over_ranks(value: Tensor, groups: Groups) -> Tensor:
 
 
 def synchronize_gradients(model: Decoder) -> None:
-    """Sum partial gradients: unsplit adapters over tensor ranks, then all adapters over context ranks."""
+    """Sum partial gradients: unsplit adapters over tensor ranks, then all adapters over context ranks.
+
+    Experts' adapters likewise, over expert-tensor ranks and over the replicas of an expert.
+    """
+    groups = model.groups
     adapters = [module for _, module in model.adapters()]
-    _sum_flat([p for module in adapters if (p := module.partial()) is not None], model.groups.tp)
-    _sum_flat([p for module in adapters for p in (module.lora_a, module.lora_b)], model.groups.cp)
+    experts = [module for module in adapters if isinstance(module, GroupedLora)]
+    dense = [module for module in adapters if isinstance(module, LoraLinear)]
+    for modules, split, copied in ((dense, groups.tp, groups.cp), (experts, groups.etp, groups.edp)):
+        _sum_flat([p for module in modules if (p := module.partial()) is not None], split)
+        _sum_flat([p for module in modules for p in (module.lora_a, module.lora_b)], copied)
 
 
 def _sum_flat(parameters: list[torch.nn.Parameter], axis: Axis) -> None:

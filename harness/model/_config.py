@@ -36,6 +36,10 @@ class ModelConfig:
     gdn_value_dim: int = 0
     conv_kernel: int = 4
     gdn_chunk: int = 32
+    moe_experts: int = 0
+    moe_topk: int = 0
+    moe_ffn: int = 0
+    moe_shared_ffn: int = 0
     lora_rank: int = 8
     lora_alpha: float = 16.0
     rope_base: float = 10_000.0
@@ -47,7 +51,7 @@ class ModelConfig:
             raise InvalidInputError(f"model configuration: {problem}")
 
     def _problems(self) -> Iterator[str]:
-        for name in ("hidden", "layers", "heads", "kv_heads", "head_dim", "ffn", "vocab", "lora_rank"):
+        for name in ("hidden", "layers", "heads", "kv_heads", "head_dim", "vocab", "lora_rank"):
             if getattr(self, name) < 1:
                 yield f"{name} is {getattr(self, name)}; it must be at least 1"
         if self.attention_interval < 1:
@@ -59,6 +63,22 @@ class ModelConfig:
         if self.dtype not in DTYPES:
             yield f"dtype is {self.dtype!r}; choose one of {', '.join(DTYPES)}"
         yield from self._gdn_problems()
+        yield from self._moe_problems()
+
+    def _moe_problems(self) -> Iterator[str]:
+        fields = (self.moe_experts, self.moe_topk, self.moe_ffn, self.moe_shared_ffn)
+        if not self.moe_experts:
+            if self.ffn < 1:
+                yield f"ffn is {self.ffn}; it must be at least 1 in a model without experts"
+            if any(fields):
+                yield "moe_* fields are set, but moe_experts is 0; set it, or set them to 0"
+            return
+        if self.ffn:
+            yield f"ffn is {self.ffn}, but every feed-forward part is experts; set it to 0, and moe_ffn"
+        if min(*fields[:3], fields[3] + 1) < 1:
+            yield "a model with experts needs moe_topk and moe_ffn at least 1, and moe_shared_ffn at least 0"
+        elif self.moe_topk > self.moe_experts:
+            yield f"moe_topk ({self.moe_topk}) must not exceed moe_experts ({self.moe_experts})"
 
     def _gdn_problems(self) -> Iterator[str]:
         fields = (self.gdn_key_heads, self.gdn_value_heads, self.gdn_key_dim, self.gdn_value_dim)
@@ -101,31 +121,53 @@ class ModelConfig:
             "gdn_value_heads": self.gdn_value_heads,
             "hidden_size": self.hidden,
             "kv_channels": self.head_dim,
-            "moe_experts": 0,
-            "moe_ffn_hidden_size": 0,
-            "moe_shared_expert_ffn": 0,
-            "moe_topk": 0,
+            "moe_experts": self.moe_experts,
+            "moe_ffn_hidden_size": self.moe_ffn,
+            "moe_shared_expert_ffn": self.moe_shared_ffn,
+            "moe_topk": self.moe_topk,
             "num_attention_heads": self.heads,
             "num_query_groups": self.kv_heads,
         }
 
-    def require_parallel(self, *, tp: int, cp: int) -> None:
-        """Refuse a parallel shape that would split a head or leave a rank without one.
+    def require_parallel(self, *, tp: int, cp: int, ep: int = 1, etp: int = 1) -> None:
+        """Refuse a parallel shape that would split a head or an expert, or leave a rank without one.
+
+        Experts are spread over the ranks that tp and cp give: etp divides tp, ep divides tp*cp/etp.
 
         Raises:
             InvalidInputError: naming the field that does not divide.
         """
-        if tp < 1 or cp < 1:
-            raise InvalidInputError(f"parallel shape: tp={tp}, cp={cp}; both must be at least 1")
+        shape = f"parallel shape tp={tp}, cp={cp}" + (f", ep={ep}, etp={etp}" if ep > 1 or etp > 1 else "")
+        if min(tp, cp, ep, etp) < 1:
+            raise InvalidInputError(f"{shape}: every size must be at least 1")
+        if (ep > 1 or etp > 1) and not self.moe_experts:
+            raise InvalidInputError(f"{shape}: the model has no experts to split; leave out ep and etp")
+        require_expert_places(tp=tp, cp=cp, ep=ep, etp=etp)
         for name, parts, meaning in (
             ("heads", tp, "tp"),
             ("kv_heads", tp, "tp"),
             ("ffn", tp, "tp"),
             ("gdn_key_heads", tp * cp, "tp*cp"),
             ("gdn_value_heads", tp * cp, "tp*cp"),
+            ("moe_experts", ep, "ep"),
+            ("moe_ffn", etp, "etp"),
+            ("moe_shared_ffn", tp, "tp"),
         ):
             if getattr(self, name) % parts:
                 raise InvalidInputError(
-                    f"parallel shape tp={tp}, cp={cp}: {name}={getattr(self, name)} is not a multiple of "
-                    f"{meaning}={parts}; choose a shape that divides it, or another model"
+                    f"{shape}: {name}={getattr(self, name)} is not a multiple of {meaning}={parts}; choose a "
+                    "shape that divides it, or another model"
                 )
+
+
+def require_expert_places(*, tp: int, cp: int, ep: int, etp: int) -> None:
+    """Refuse expert axes that the ranks of tp and cp cannot be split into.
+
+    Raises:
+        InvalidInputError: etp does not divide tp, or ep does not divide tp*cp/etp.
+    """
+    if tp % etp or tp * cp // etp % ep:
+        raise InvalidInputError(
+            f"parallel shape tp={tp}, cp={cp}, ep={ep}, etp={etp}: etp must divide tp, and ep must divide "
+            "tp*cp/etp; experts are spread over the ranks that tp and cp give"
+        )

@@ -11,11 +11,15 @@ from harness._shard import ShardPlan
 from harness.model._attention import Attention, rotation
 from harness.model._config import LayerKind, ModelConfig
 from harness.model._delta import GatedDeltaNet
+from harness.model._experts import Experts
+from harness.model._grouped import GroupedLora
 from harness.model._lora import LoraLinear
 from harness.model._loss import next_token_loss
 from harness.model._mlp import SwiGlu
 from harness.model._norm import rms_norm
 from harness.model._weights import WeightSource
+
+Adapter = LoraLinear | GroupedLora
 
 
 class Block(nn.Module):
@@ -28,7 +32,11 @@ class Block(nn.Module):
         self.kind, self.eps = kind, config.norm_eps
         mixer = Attention if kind == "attention" else GatedDeltaNet
         self.mixer = mixer(source, f"{name}.mixer", config, groups)
-        self.mlp = SwiGlu(source, f"{name}.mlp", config, groups)
+        self.mlp: nn.Module = (
+            Experts(source, f"{name}.mlp", config, groups)
+            if config.moe_experts
+            else SwiGlu(source, f"{name}.mlp", config, groups, width=config.ffn)
+        )
 
     def forward(self, x: Tensor, plan: ShardPlan, turn: tuple[Tensor, Tensor]) -> Tensor:
         """X [local tokens, hidden]."""
@@ -55,10 +63,10 @@ class Decoder(nn.Module):
             Block(source, f"layers.{layer}", kind, config, groups) for layer, kind in enumerate(config.kinds)
         )
 
-    def adapters(self) -> Iterator[tuple[str, LoraLinear]]:
+    def adapters(self) -> Iterator[tuple[str, Adapter]]:
         """Every adapted projection by name, in an order that is the same on all ranks."""
         for name, module in self.named_modules():
-            if isinstance(module, LoraLinear):
+            if isinstance(module, (LoraLinear, GroupedLora)):
                 yield name, module
 
     def hidden(self, plan: ShardPlan) -> Tensor:
@@ -81,8 +89,8 @@ def build_model(
     """The model of a seed on this rank; the same whole model for every parallel shape.
 
     Raises:
-        InvalidInputError: the shape would split a head.
+        InvalidInputError: the shape would split a head or an expert.
     """
-    config.require_parallel(tp=groups.tp.size, cp=groups.cp.size)
+    config.require_parallel(tp=groups.tp.size, cp=groups.cp.size, ep=groups.ep.size, etp=groups.etp.size)
     source = WeightSource(seed, torch.device(device), cast(torch.dtype, getattr(torch, config.dtype)))
     return Decoder(config, groups, source)

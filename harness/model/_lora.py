@@ -10,6 +10,28 @@ from harness.model._weights import WeightSource
 Split = Literal["none", "column", "row"]
 
 
+def draw_adapted(
+    source: WeightSource, name: str, *, inputs: int, outputs: int, rank: int
+) -> dict[str, Tensor]:
+    """A whole projection: `weight` [out, in], `lora_a` [rank, in], `lora_b` [out, rank]."""
+    return {
+        "weight": source.normal(f"{name}.weight", (outputs, inputs), inputs**-0.5),
+        "lora_a": source.normal(f"{name}.lora_a", (rank, inputs), inputs**-0.5),
+        # Not zero as at the start of training: then A would have no gradient to compare.
+        "lora_b": source.normal(f"{name}.lora_b", (outputs, rank), 0.1 * rank**-0.5),
+    }
+
+
+def held_part(split: Split, index: Tensor | None, parameter: str, full: Tensor) -> Tensor:
+    """Rows (column split) or columns (row split) `index` of a matrix, or of each of a stack of them.
+
+    All of it where the split does not concern that matrix.
+    """
+    if index is None or (split, parameter) in {("column", "lora_a"), ("row", "lora_b")}:
+        return full
+    return full.index_select(-2 if split == "column" else -1, index.to(full.device))
+
+
 class LoraLinear(nn.Module):
     """y = x W^T + (alpha/rank) (x A^T) B^T with W [out, in] frozen, A [rank, in] and B [out, rank] trained.
 
@@ -31,20 +53,14 @@ class LoraLinear(nn.Module):
     ) -> None:
         super().__init__()
         self.split, self.index, self.scale = split, index, alpha / rank
-        weight = source.normal(f"{name}.weight", (outputs, inputs), inputs**-0.5)
-        # B is not zero as at the start of training: then A would have no gradient to compare.
-        lora_a = source.normal(f"{name}.lora_a", (rank, inputs), inputs**-0.5)
-        lora_b = source.normal(f"{name}.lora_b", (outputs, rank), 0.1 * rank**-0.5)
-        weight = self.take("lora_b", weight) if split == "column" else self.take("lora_a", weight)
-        self.register_buffer("weight", weight.contiguous())
-        self.lora_a = nn.Parameter(self.take("lora_a", lora_a).contiguous())
-        self.lora_b = nn.Parameter(self.take("lora_b", lora_b).contiguous())
+        drawn = draw_adapted(source, name, inputs=inputs, outputs=outputs, rank=rank)
+        weight, lora_a, lora_b = (self.take(part, full).contiguous() for part, full in drawn.items())
+        self.register_buffer("weight", weight)
+        self.lora_a, self.lora_b = nn.Parameter(lora_a), nn.Parameter(lora_b)
 
     def take(self, parameter: str, full: Tensor) -> Tensor:
         """Part of a whole adapter matrix (or of its gradient) that this rank holds."""
-        if self.index is None or (self.split, parameter) in {("column", "lora_a"), ("row", "lora_b")}:
-            return full
-        return full.index_select(0 if self.split == "column" else 1, self.index.to(full.device))
+        return held_part(self.split, self.index, parameter, full)
 
     def partial(self) -> nn.Parameter | None:
         """The adapter whose gradient must be summed over tensor-parallel ranks."""

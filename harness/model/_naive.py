@@ -1,7 +1,7 @@
 """The same model row by row, token by token: no packing, no chunks, no sharing, nothing clever.
 
 What the packed path is tested against. It reads the weights of an unsplit `Decoder` and shares no code with
-its layers but the projections.
+its layers but the dense projections.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,9 @@ from torch import Tensor
 from harness.model._attention import Attention
 from harness.model._decoder import Decoder
 from harness.model._delta import GatedDeltaNet
+from harness.model._experts import ExpertProjections, Experts
+from harness.model._grouped import GroupedLora
+from harness.model._mlp import SwiGlu
 
 
 def naive_row_logits(model: Decoder, row: Tensor) -> Tensor:
@@ -24,8 +27,10 @@ def naive_row_logits(model: Decoder, row: Tensor) -> Tensor:
             x = x + _attention(block.mixer, normed)
         else:
             x = x + _gated_delta(block.mixer, normed)
-        gate, value = block.mlp.up(_rms(x, block.eps)).chunk(2, -1)
-        x = x + block.mlp.down(functional.silu(gate) * value)
+        normed = _rms(x, block.eps)
+        x = x + (
+            naive_experts(block.mlp, normed) if isinstance(block.mlp, Experts) else _mlp(block.mlp, normed)
+        )
     return _rms(x, model.config.norm_eps) @ model.head.t()
 
 
@@ -39,6 +44,36 @@ def naive_loss(model: Decoder, rows: Sequence[Tensor]) -> Tensor:
 
 def _rms(x: Tensor, eps: float) -> Tensor:
     return x / torch.sqrt((x * x).mean(-1, keepdim=True) + eps)
+
+
+def _mlp(layer: SwiGlu, x: Tensor) -> Tensor:
+    gate, value = layer.up(x).chunk(2, -1)
+    return layer.down(functional.silu(gate) * value)
+
+
+def naive_experts(layer: Experts, x: Tensor) -> Tensor:
+    """Outputs [tokens, hidden], token by token; the best are found one by one, the first of equals."""
+    outputs = []
+    for token in x:
+        probability = (layer.router @ token).softmax(-1)
+        left, chosen = probability.detach().clone(), []
+        for _ in range(layer.config.moe_topk):
+            chosen.append(int(left.argmax()))
+            left[chosen[-1]] = -1
+        total = sum(probability[expert] for expert in chosen)
+        outputs.append(sum(probability[e] / total * _expert(layer.experts, e, token) for e in chosen))
+    routed = torch.stack(outputs)
+    return routed if layer.shared is None else routed + _mlp(layer.shared, x)
+
+
+def _expert(layer: ExpertProjections, expert: int, token: Tensor) -> Tensor:
+    gate, value = _project(layer.fc1, expert, token).chunk(2)
+    return _project(layer.fc2, expert, functional.silu(gate) * value)
+
+
+def _project(layer: GroupedLora, expert: int, x: Tensor) -> Tensor:
+    adapted = layer.lora_b[expert] @ (layer.lora_a[expert] @ x)
+    return layer.weight[expert] @ x + layer.scale * adapted
 
 
 def _attention(layer: Attention, x: Tensor) -> Tensor:

@@ -15,6 +15,19 @@ _GDN_TINY = {
     "gdn_key_dim": 32,
     "gdn_value_dim": 32,
 }
+_QWEN35_MIXERS = {
+    "head_dim": 256,
+    "vocab": 248_320,
+    "attention_interval": 4,
+    "gdn_key_heads": 16,
+    "gdn_value_heads": 32,
+    "gdn_key_dim": 128,
+    "gdn_value_dim": 128,
+    "gdn_chunk": 64,
+    "rope_base": 10_000_000.0,
+    "dtype": "bfloat16",
+}
+_MOE_TINY = {"moe_experts": 8, "moe_topk": 2, "moe_ffn": 96, "moe_shared_ffn": 64}
 
 PRESETS: dict[str, ModelConfig] = {
     "attention-tiny": _ATTENTION_TINY,
@@ -28,6 +41,8 @@ PRESETS: dict[str, ModelConfig] = {
         vocab=256,
         **{**_GDN_TINY, "gdn_key_dim": 16, "gdn_value_dim": 16},
     ),
+    "moe-tiny": replace(_ATTENTION_TINY, ffn=0, **_MOE_TINY),
+    "moe-hybrid-tiny": replace(_ATTENTION_TINY, ffn=0, **_GDN_TINY, **_MOE_TINY),
     "qwen3-4b-like": ModelConfig(
         hidden=2560,
         layers=36,
@@ -39,22 +54,18 @@ PRESETS: dict[str, ModelConfig] = {
         rope_base=1_000_000.0,
         dtype="bfloat16",
     ),
-    "qwen3.5-4b-like": ModelConfig(
-        hidden=2560,
-        layers=32,
+    "qwen3.5-4b-like": ModelConfig(hidden=2560, layers=32, heads=16, kv_heads=4, ffn=9216, **_QWEN35_MIXERS),
+    "qwen3.5-35b-a3b-like": ModelConfig(
+        hidden=2048,
+        layers=40,
         heads=16,
-        kv_heads=4,
-        head_dim=256,
-        ffn=9216,
-        vocab=248_320,
-        attention_interval=4,
-        gdn_key_heads=16,
-        gdn_value_heads=32,
-        gdn_key_dim=128,
-        gdn_value_dim=128,
-        gdn_chunk=64,
-        rope_base=10_000_000.0,
-        dtype="bfloat16",
+        kv_heads=2,
+        ffn=0,
+        moe_experts=256,
+        moe_topk=8,
+        moe_ffn=512,
+        moe_shared_ffn=512,
+        **_QWEN35_MIXERS,
     ),
 }
 

@@ -42,6 +42,11 @@ ATTENTION = replace(
     gdn_value_dim=0,
 )
 
+MOE = replace(ATTENTION, kv_heads=4, ffn=0, moe_experts=8, moe_topk=3, moe_ffn=12, moe_shared_ffn=8)
+MOE_HYBRID = replace(
+    HYBRID, layers=2, kv_heads=4, ffn=0, moe_experts=4, moe_topk=2, moe_ffn=8, moe_shared_ffn=0
+)
+
 
 def batches() -> dict[str, list[list[int]]]:
     """Small batches of odd lengths, each with another kind of tree."""
@@ -70,7 +75,9 @@ def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
     return float((found - expected).abs().max() / expected.abs().max())
 
 
-@pytest.mark.parametrize("config", [HYBRID, ATTENTION], ids=["hybrid", "attention"])
+@pytest.mark.parametrize(
+    "config", [HYBRID, ATTENTION, MOE, MOE_HYBRID], ids=["hybrid", "attention", "experts", "hybrid experts"]
+)
 @pytest.mark.parametrize("name", batches())
 def test_every_candidate_layout_equals_the_row_by_row_recurrent_model(config: ModelConfig, name: str):
     rows = [torch.tensor(row) for row in batches()[name]]

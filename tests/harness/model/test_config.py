@@ -9,6 +9,7 @@ from harness.model import PRESETS, ModelConfig, preset
 from schemas import InvalidInputError, NotFoundError
 
 TINY = preset("hybrid-tiny")
+MOE = preset("moe-tiny")
 
 
 @pytest.mark.parametrize(
@@ -22,11 +23,63 @@ TINY = preset("hybrid-tiny")
         ({"gdn_key_heads": 3}, "multiple of gdn_key_heads"),
         ({"attention_interval": 1}, "set them to 0"),
         ({"dtype": "float16"}, "choose one of"),
+        ({"ffn": 0}, "ffn is 0"),
+        ({"moe_topk": 2}, "moe_experts is 0"),
     ],
 )
 def test_a_configuration_that_makes_no_model_is_refused(changes, message):
     with pytest.raises(InvalidInputError, match=message):
         replace(TINY, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ffn": 64}, "ffn is 64, but every feed-forward part is experts"),
+        ({"moe_topk": 0}, "needs moe_topk and moe_ffn at least 1"),
+        ({"moe_shared_ffn": -1}, "moe_shared_ffn at least 0"),
+        ({"moe_topk": 9}, r"moe_topk \(9\) must not exceed moe_experts \(8\)"),
+    ],
+)
+def test_a_configuration_of_experts_that_makes_no_model_is_refused(changes, message):
+    with pytest.raises(InvalidInputError, match=message):
+        replace(MOE, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "shape", "message"),
+    [
+        ({}, {"tp": 2, "cp": 1, "ep": 4}, r"ep must divide tp\*cp/etp"),
+        ({}, {"tp": 1, "cp": 2, "etp": 2}, "etp must divide tp"),
+        ({}, {"tp": 2, "cp": 1, "ep": 2, "etp": 2}, r"ep must divide tp\*cp/etp"),
+        ({"moe_experts": 9}, {"tp": 1, "cp": 2, "ep": 2}, "moe_experts=9 is not a multiple of ep=2"),
+        ({"moe_ffn": 97}, {"tp": 2, "cp": 1, "etp": 2}, "moe_ffn=97 is not a multiple of etp=2"),
+        ({"moe_shared_ffn": 3}, {"tp": 2, "cp": 1}, "moe_shared_ffn=3 is not a multiple of tp=2"),
+        ({}, {"tp": 1, "cp": 1, "ep": 0}, "at least 1"),
+    ],
+)
+def test_a_shape_that_experts_cannot_be_spread_over_is_refused(changes, shape, message):
+    config = replace(MOE, **changes)
+    for fitting in ({"tp": 2, "cp": 2, "ep": 4}, {"tp": 2, "cp": 2, "ep": 2, "etp": 2}):
+        MOE.require_parallel(**fitting)
+    with pytest.raises(InvalidInputError, match=message):
+        config.require_parallel(**shape)
+
+
+def test_a_model_without_experts_refuses_expert_axes():
+    with pytest.raises(InvalidInputError, match="no experts to split"):
+        TINY.require_parallel(tp=2, cp=1, ep=2)
+
+
+def test_geometry_tells_experts():
+    found = MOE.geometry()
+    assert {name: found[name] for name in found if name.startswith("moe_") or name == "ffn_hidden_size"} == {
+        "ffn_hidden_size": 0,
+        "moe_experts": 8,
+        "moe_ffn_hidden_size": 96,
+        "moe_shared_expert_ffn": 64,
+        "moe_topk": 2,
+    }
 
 
 @pytest.mark.parametrize(
