@@ -2,7 +2,9 @@
 
 from fit._admit import CellEvidence, check_evidence
 from fit._cells import FitCandidate, FitCell
+from fit._compare import LEFT_OUT, LeftOut, MethodReport, ablate_terms, compare
 from fit._gates import QualifiedMetrics, gate_verdicts, qualify
+from fit._intervals import Interval
 from fit._judge import (
     GROUPS,
     CellVerdict,
@@ -14,17 +16,36 @@ from fit._judge import (
 )
 from fit._methods import METHODS, FittedTable, fit_table
 from fit._noise import median_error_pct
+from fit._selector import (
+    Prospect,
+    RegretSummary,
+    SearchedCell,
+    SelectorVerdict,
+    check_selector,
+    prospective_check,
+)
 
 __all__ = [
     "GROUPS",
+    "LEFT_OUT",
     "METHODS",
     "CellEvidence",
     "CellVerdict",
     "FitCandidate",
     "FitCell",
     "FittedTable",
+    "Interval",
+    "LeftOut",
+    "MethodReport",
+    "Prospect",
     "QualifiedMetrics",
+    "RegretSummary",
+    "SearchedCell",
+    "SelectorVerdict",
+    "ablate_terms",
     "check_evidence",
+    "check_selector",
+    "compare",
     "fit_table",
     "gate_verdicts",
     "group_cells",
@@ -33,5 +54,6 @@ __all__ = [
     "judge_groups",
     "judge_hand_set",
     "median_error_pct",
+    "prospective_check",
     "qualify",
 ]
