@@ -42,7 +42,7 @@ def _campaign(events: Sequence[Event]) -> Told | None:
         return Told(
             name="campaign opened",
             verdict="opened",
-            note=f"{escape_markdown(manifest.title or manifest.campaign)}: {len(manifest.cells)} expected cells, "
+            note=f"{escape_markdown(manifest.title or manifest.campaign)}: {len(manifest.cells)} cells, "
             f"{len(manifest.holdout_keys())} held out. Recorded before the first sample.",
             params={
                 "table_id": manifest.table_id,

@@ -4,6 +4,7 @@ Importing this package does not import MLflow (two seconds); `connect` does.
 """
 
 from tracker.mlflow_store._environment import (
+    ARTIFACTS,
     database_path,
     embedded_uri,
     prepare_environment,
@@ -23,6 +24,7 @@ from tracker.mlflow_store._template import ensure_database, file_lock
 from tracker.mlflow_store._tracking import Tracking, connect, open_existing
 
 __all__ = [
+    "ARTIFACTS",
     "SEAL_TAG",
     "MetricPoint",
     "Models",

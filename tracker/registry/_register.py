@@ -80,16 +80,21 @@ def _register_once(log: Log, models: Models, package: Package) -> int:
     models.ensure_model(MODEL, MODEL_DESCRIPTION)
     found = _registered(models, package)
     version = _create(models, package) if found is None else found.version
+    # A sealed version is recorded already, here or in the ledger that others will pull it from.
     if found is None or SEAL_TAG not in found.tags:
+        if all(each.fact.version != version for each in registrations(log)):
+            _record(log, version, package)
+        crash_point("register.recorded")
         models.tag_version(MODEL, version, SEAL_TAG, package.seal())
-    crash_point("register.sealed")
-    if all(each.fact.version != version for each in registrations(log)):
-        fact = VersionRegistered(
-            model=MODEL, version=version, bundle_digest=package.bundle.digest, tables=package.tables()
-        )
-        with log.open_segment(MODEL, Unit.REGISTRATION, {"version": str(version)}) as segment:
-            segment.append("version.registered", fact.plain())
     return version
+
+
+def _record(log: Log, version: int, package: Package) -> None:
+    fact = VersionRegistered(
+        model=MODEL, version=version, bundle_digest=package.bundle.digest, tables=package.tables()
+    )
+    with log.open_segment(MODEL, Unit.REGISTRATION, {"version": str(version)}) as segment:
+        segment.append("version.registered", fact.plain())
 
 
 def _registered(models: Models, package: Package) -> VersionView | None:
