@@ -1,6 +1,7 @@
 """`register`, `review`, `promote`, `rollback`, `versions`: coefficient versions and who vouches for them."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
