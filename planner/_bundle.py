@@ -4,15 +4,16 @@ Only this module and the registry's door know the borders' records; they are imp
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from planner._domain import DeviceClass, Domain, ModelGeometry, ParallelShape
 from planner._score import check_coefficients
 from planner._version import CoefficientVersion, Table
-from schemas import CorruptionError, InvalidInputError
+from schemas import CorruptionError, InvalidInputError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from schemas import Certificate, CoefficientBundle, CoefficientTable
@@ -20,17 +21,41 @@ if TYPE_CHECKING:
 
 BUNDLE = "coefficients.json"
 
-ReadFile = Callable[[str], bytes]
+Files = Mapping[str, bytes]
+"""A bundle's files by name; the bundle itself is ``coefficients.json``."""
 
 
-def read_bundle(
-    read: ReadFile, *, source: str, version: int | None, expected_digest: str | None
+def collect_files(folder: Path, name: str, source: str) -> Files:
+    """Read a bundle of that name and the certificates beside it; a certificate that is missing is left out.
+
+    Raises:
+        CorruptionError: a certificate that would not lie beside the bundle.
+        InvalidInputError: a file that is no bundle.
+        StoreUnavailableError: a file that cannot be read.
+    """
+    try:
+        files = {BUNDLE: (folder / name).read_bytes()}
+        for table in parse_bundle(files[BUNDLE], f"{source}: {BUNDLE}").tables:
+            certificate = table.certificate_file
+            if Path(certificate).name != certificate or certificate in (BUNDLE, name):
+                raise CorruptionError(f"{source}: {certificate}: a bundle's certificates lie beside it")
+            if (folder / certificate).is_file():
+                files[certificate] = (folder / certificate).read_bytes()
+    except StoreUnavailableError:
+        raise
+    except OSError as error:
+        raise StoreUnavailableError(f"{source}: cannot be read: {error}") from error
+    return files
+
+
+def open_bundle(
+    files: Files, *, source: str, version: int | None, expected_digest: str | None
 ) -> CoefficientVersion:
-    """Read a bundle and check it against its certificates.
+    """Check a bundle against its certificates.
 
     Args:
-        read: the bytes of a file of the bundle by name; raises OSError.
-        source: where it comes from, for messages.
+        files: the bundle's.
+        source: where they come from, for messages.
         version: its number in the registry.
         expected_digest: what the registry recorded, None where nothing did.
 
@@ -39,19 +64,14 @@ def read_bundle(
         InvalidInputError: a file that is no bundle or no certificate.
     """
     where = f"{source}: {BUNDLE}"
-    bundle = parse_bundle(read(BUNDLE), where)
+    bundle = parse_bundle(files[BUNDLE], where)
     if expected_digest is not None and bundle.digest != expected_digest:
         raise CorruptionError(
             f"{where}: digest is {bundle.digest}, but {expected_digest} was registered; "
             "the bundle was changed after its registration: register it again from the ledger"
         )
-    tables = tuple(_checked_table(table, read, source) for table in bundle.tables)
+    tables = tuple(_checked_table(table, files, source) for table in bundle.tables)
     return CoefficientVersion(version, bundle.digest, tables, bundle.description, source)
-
-
-def bundle_files(bundle: "CoefficientBundle") -> tuple[str, ...]:
-    """Names of a bundle's files, the bundle itself first."""
-    return (BUNDLE, *dict.fromkeys(table.certificate_file for table in bundle.tables))
 
 
 def parse_bundle(data: bytes, where: str) -> "CoefficientBundle":
@@ -74,18 +94,15 @@ def parse_bundle(data: bytes, where: str) -> "CoefficientBundle":
     return CoefficientBundle.parse(content, where=where)
 
 
-def _checked_table(table: "CoefficientTable", read: ReadFile, source: str) -> Table:
+def _checked_table(table: "CoefficientTable", files: Files, source: str) -> Table:
     from schemas import Statement, digest_json
 
     where = f"{source}: {table.certificate_file}"
-    try:
-        data = read(table.certificate_file)
-    except OSError as error:
+    if table.certificate_file not in files:
         raise CorruptionError(
-            f"{where}: the certificate of table {table.table_id} is missing ({error.strerror or error}); "
-            "a table is served with its certificate only"
-        ) from error
-    content = _json(data, where)
+            f"{where}: the certificate of table {table.table_id} is missing; a table is served with it only"
+        )
+    content = _json(files[table.certificate_file], where)
     digest = digest_json(content)
     if digest != table.certificate_digest:
         raise CorruptionError(

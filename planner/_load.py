@@ -5,10 +5,12 @@ import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from planner import _registry
-from planner._bundle import BUNDLE, bundle_files, parse_bundle, read_bundle
+from planner._bundle import BUNDLE, Files, collect_files, open_bundle
 from planner._cache import BundleCache, cache_folder
+from planner._group import Group, agree
 from planner._version import CoefficientVersion
 from schemas import CorruptionError, InvalidInputError, NotFoundError, StoreUnavailableError
 
@@ -18,6 +20,27 @@ _ADDRESS = re.compile(r"models:/+(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias
 
 class OfflineWarning(UserWarning):
     """A registry that does not answer; what its address last resolved to is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A bundle's files, not yet checked.
+
+    Args:
+        version: its number in the registry, None for a file.
+        digest: what the registry recorded, None where nothing did.
+        source: where it comes from, for messages.
+        files: bytes by name.
+    """
+
+    version: int | None
+    digest: str | None
+    source: str
+    files: Files
+
+    def open(self) -> CoefficientVersion:
+        """Check everything and return the version."""
+        return open_bundle(self.files, source=self.source, version=self.version, expected_digest=self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +65,7 @@ def load(
     version: int | None = None,
     alias: str | None = None,
     tracking_uri: str | None = None,
+    group: Any = None,
 ) -> CoefficientVersion:
     """Load a coefficient version; only JSON is read, no code of a registry is run.
 
@@ -52,6 +76,9 @@ def load(
         alias: the version's alias, with a name.
         tracking_uri: the registry; else ``MLFLOW_TRACKING_URI``, else the store in the ledger's folder
             (``LAYOUTLEDGER_STORE``, else ``ledger``).
+        group: a ``torch.distributed`` process group, or anything with ``rank`` and ``gather`` (see
+            ``Group``). Its first rank resolves and sends the files to the others; all return the same
+            version, or all raise the same error. Every rank of the group must call.
 
     Raises:
         InvalidInputError: both or neither of version and alias, or a file that is no bundle.
@@ -59,9 +86,39 @@ def load(
         CorruptionError: a digest of the bundle, a table or a certificate does not agree.
         StoreUnavailableError: the registry does not answer, and the address was never resolved before.
     """
+    if group is not None:
+        return _load_in_group(Group.of(group), source, version, alias, tracking_uri)
+    return _load_alone(source, version, alias, tracking_uri)[1]
+
+
+def _load_in_group(
+    group: Group,
+    source: str | os.PathLike[str],
+    version: int | None,
+    alias: str | None,
+    tracking_uri: str | None,
+) -> CoefficientVersion:
+    resolved = agree(group, lambda: _load_alone(source, version, alias, tracking_uri)[0], only=0)[0]
+    # Each rank checks the bytes that it received; one rank's doubt is every rank's error.
+    loaded: list[CoefficientVersion] = []
+
+    def check() -> str:
+        loaded.append(resolved.open())
+        return loaded[0].digest
+
+    digests = agree(group, check)
+    if len(set(digests)) != 1:
+        raise CorruptionError(f"{resolved.source}: the ranks of the group hold different bundles: {digests}")
+    return loaded[0]
+
+
+def _load_alone(
+    source: str | os.PathLike[str], version: int | None, alias: str | None, tracking_uri: str | None
+) -> tuple[Resolved, CoefficientVersion]:
     path = _as_path(source, version, alias)
     if path is not None:
-        return _load_file(path)
+        resolved = _resolve_file(path)
+        return resolved, resolved.open()
     return _load_registered(_as_address(str(source), version, alias, _registry.registry_uri(tracking_uri)))
 
 
@@ -94,59 +151,40 @@ def _as_address(source: str, version: int | None, alias: str | None, uri: str) -
     return Address(uri, source, version, alias)
 
 
-def _load_file(path: Path) -> CoefficientVersion:
+def _resolve_file(path: Path) -> Resolved:
     folder, name = (path, BUNDLE) if path.is_dir() else (path.parent, path.name)
     if not (folder / name).is_file():
         raise NotFoundError(
             f"{folder / name}: there is no such file; give a {BUNDLE} or its folder, or a model's name with "
             "version= or alias="
         )
-    return _read_folder(folder, name, source=str(path), version=None, digest=None)
+    return Resolved(None, None, str(path), collect_files(folder, name, str(path)))
 
 
-def _read_folder(
-    folder: Path, bundle_name: str, *, source: str, version: int | None, digest: str | None
-) -> CoefficientVersion:
-    def read(name: str) -> bytes:
-        if Path(name).name != name:
-            raise CorruptionError(f"{source}: {name}: a bundle's files lie beside it")
-        return (folder / (bundle_name if name == BUNDLE else name)).read_bytes()
-
-    try:
-        return read_bundle(read, source=source, version=version, expected_digest=digest)
-    except OSError as error:
-        if isinstance(error, StoreUnavailableError):
-            raise
-        raise StoreUnavailableError(f"{folder}: cannot be read: {error}") from error
-
-
-def _load_registered(address: Address) -> CoefficientVersion:
+def _load_registered(address: Address) -> tuple[Resolved, CoefficientVersion]:
     cache = BundleCache(cache_folder())
     key = f"{address.uri} {address.text}"
     try:
         found = _registry.resolve(address.uri, address.name, version=address.version, alias=address.alias)
     except StoreUnavailableError as error:
-        return _load_remembered(cache, key, address, error)
-    loaded = _load_resolved(cache, address, found)
+        resolved = _remembered(cache, key, address, error)
+        return resolved, resolved.open()
+    resolved = _resolve_version(cache, address, found)
+    loaded = resolved.open()
+    cache.store(loaded.digest, resolved.files)
     cache.remember(key, found.version, loaded.digest)
-    return loaded
+    return resolved, loaded
 
 
-def _load_resolved(
-    cache: BundleCache, address: Address, found: _registry.RegisteredVersion
-) -> CoefficientVersion:
+def _resolve_version(cache: BundleCache, address: Address, found: _registry.RegisteredVersion) -> Resolved:
     if found.digest is not None and cache.bundle(found.digest).is_dir():
-        return _load_cached(cache, address, found.version, found.digest)
+        return _cached(cache, address, found.version, found.digest)
     with _registry.files_of(address.uri, found, BUNDLE) as folder:
-        loaded = _read_folder(folder, BUNDLE, source=address.text, version=found.version, digest=found.digest)
-        bundle = parse_bundle((folder / BUNDLE).read_bytes(), address.text)
-        cache.store(loaded.digest, {name: (folder / name).read_bytes() for name in bundle_files(bundle)})
-    return loaded
+        files = collect_files(folder, BUNDLE, address.text)
+    return Resolved(found.version, found.digest, address.text, files)
 
 
-def _load_remembered(
-    cache: BundleCache, key: str, address: Address, error: StoreUnavailableError
-) -> CoefficientVersion:
+def _remembered(cache: BundleCache, key: str, address: Address, error: StoreUnavailableError) -> Resolved:
     remembered = cache.recall(key)
     if remembered is None or not cache.bundle(remembered[1]).is_dir():
         raise error
@@ -154,11 +192,12 @@ def _load_remembered(
     warnings.warn(
         f"{address.text}: the registry does not answer; using version {version}, as it last resolved",
         OfflineWarning,
-        stacklevel=4,
+        stacklevel=6,
     )
-    return _load_cached(cache, address, version, digest)
+    return _cached(cache, address, version, digest)
 
 
-def _load_cached(cache: BundleCache, address: Address, version: int, digest: str) -> CoefficientVersion:
+def _cached(cache: BundleCache, address: Address, version: int, digest: str) -> Resolved:
     folder = cache.bundle(digest)
-    return _read_folder(folder, BUNDLE, source=f"{address.text} ({folder})", version=version, digest=digest)
+    source = f"{address.text} ({folder})"
+    return Resolved(version, digest, source, collect_files(folder, BUNDLE, source))

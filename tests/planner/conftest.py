@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from planner import TERMS, ModelGeometry, RuntimeFacts, ScoringFacts, build_prefix_tree
+from planner import BUNDLE_DIGEST_TAG, TERMS, ModelGeometry, RuntimeFacts, ScoringFacts, build_prefix_tree
 from planner import DeviceClass as PlannerDeviceClass
 from planner import ParallelShape as PlannerShape
 from schemas import (
@@ -364,3 +365,43 @@ def random_rows():
 @pytest.fixture(scope="session")
 def random_price():
     return _random_price
+
+
+MODEL_NAME = "layout-cost"
+
+
+@pytest.fixture(scope="session")
+def empty_registry(tmp_path_factory):
+    from mlflow import MlflowClient
+
+    folder = tmp_path_factory.mktemp("registry")
+    MlflowClient(f"sqlite:///{folder}/mlflow.db").search_registered_models()
+    return folder / "mlflow.db"
+
+
+class Registry:
+    """A real MLflow registry on sqlite."""
+
+    def __init__(self, database):
+        from mlflow import MlflowClient
+
+        self.uri = f"sqlite:///{database}"
+        self.database = database
+        self.client = MlflowClient(self.uri, self.uri)
+
+    def register(self, bundle, *, digest=None, source=None):
+        tags = {BUNDLE_DIGEST_TAG: digest or bundle.digest}
+        return self.client.create_model_version(MODEL_NAME, source or str(bundle.folder), tags=tags)
+
+    def vanish(self):
+        self.database.rename(self.database.with_suffix(".away"))
+
+
+@pytest.fixture
+def registry(tmp_path, empty_registry):
+    database = tmp_path / "mlflow" / "mlflow.db"
+    database.parent.mkdir()
+    shutil.copy(empty_registry, database)
+    found = Registry(database)
+    found.client.create_registered_model(MODEL_NAME)
+    return found

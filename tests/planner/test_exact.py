@@ -59,7 +59,7 @@ class TestThroughTheTable:
         assert found(rows, facts, table) == optimum(rows, facts, table)
 
     def test_a_choice_that_only_the_floors_make_best_is_found(self, make_rows):
-        """Sharing one token saves 350,549.3 work linearly and 350,207 floored; its tiny segment costs 350,208."""
+        """Sharing a token saves 350,549.3 unfloored and 350,207 floored; its tiny segment costs 350,208."""
         rows = make_rows([[(1, 1), (2, 1000)], [(1, 1), (3, 1000)]])
         table = {"token_per_rank": 1027, "tiny_segment_per_layer": 342}
         assert found(rows, ScoringFacts(cp_size=3), table)[-1] == ()

@@ -6,43 +6,11 @@ import sys
 import textwrap
 
 import pytest
-from mlflow import MlflowClient
 
-from planner import BUNDLE_DIGEST_TAG, OfflineWarning, load
+from planner import OfflineWarning, load
 from schemas import CorruptionError, NotFoundError, StoreUnavailableError
 
 NAME = "layout-cost"
-
-
-@pytest.fixture(scope="module")
-def empty_registry(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("registry")
-    MlflowClient(f"sqlite:///{folder}/mlflow.db").search_registered_models()
-    return folder / "mlflow.db"
-
-
-class Registry:
-    def __init__(self, database):
-        self.uri = f"sqlite:///{database}"
-        self.database = database
-        self.client = MlflowClient(self.uri, self.uri)
-
-    def register(self, bundle, *, digest=None, source=None):
-        tags = {BUNDLE_DIGEST_TAG: digest or bundle.digest}
-        return self.client.create_model_version(NAME, source or str(bundle.folder), tags=tags)
-
-    def vanish(self):
-        self.database.rename(self.database.with_suffix(".away"))
-
-
-@pytest.fixture
-def registry(tmp_path, empty_registry):
-    database = tmp_path / "mlflow" / "mlflow.db"
-    database.parent.mkdir()
-    shutil.copy(empty_registry, database)
-    found = Registry(database)
-    found.client.create_registered_model(NAME)
-    return found
 
 
 def test_by_number_by_alias_and_by_address(registry, write_bundle, monkeypatch):
