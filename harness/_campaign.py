@@ -247,9 +247,7 @@ def _expand(
 def _fitting_shape(text: str, config: ModelConfig, model: str, where: str) -> ParallelShape:
     try:
         shape = parse_shape(text)
-        config.require_parallel(tp=shape.tp, cp=shape.cp)
-        if shape.ep > 1 or shape.etp > 1:
-            raise InvalidInputError(f"shape {text}: the model has no experts to split; leave out ep and etp")
+        config.require_parallel(tp=shape.tp, cp=shape.cp, ep=shape.ep, etp=shape.etp)
     except InvalidInputError as error:
         raise InvalidInputError(f"{where}: shapes: {model}: {error}") from error
     return shape

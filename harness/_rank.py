@@ -109,6 +109,8 @@ def _open(job: Job, cell: JobCell, rank: int, device: torch.device, rendezvous: 
     return open_groups(
         tp=shape.tp,
         cp=shape.cp,
+        ep=shape.ep,
+        etp=shape.etp,
         rank=rank,
         world_size=job.world_size,
         init_method=rendezvous,

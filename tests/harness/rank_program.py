@@ -8,11 +8,13 @@ import numpy as np
 import torch
 
 from harness._comm import (
+    Axis,
     Groups,
     all_gather,
     all_reduce,
     close_groups,
     exchange,
+    exchange_rows,
     gather,
     gather_control,
     gather_control_text,
@@ -29,7 +31,12 @@ from planner import build_prefix_tree, mandatory_candidates, plan_layout
 
 
 def check_equality(groups: Groups, given: dict) -> None:
-    """Every candidate layout on this rank against no sharing on one rank."""
+    """Every candidate layout of every case on this rank against no sharing on one rank."""
+    for case in given["cases"]:
+        equal_to_one_rank(groups, case)
+
+
+def equal_to_one_rank(groups: Groups, given: dict) -> None:
     config = ModelConfig(**given["config"])
     alone, split = build_model(config, single_process(), 3), build_model(config, groups, 3)
     whole = dict(alone.adapters())
@@ -93,6 +100,7 @@ def check_collectives(groups: Groups, given: dict) -> None:
     assert torch.equal(out.detach(), torch.cat([mine, theirs] if axis.rank == 0 else [theirs, mine]))
     out.backward(torch.arange(8.0).view(4, 2) * (1 if axis.rank == 0 else 5))
     assert torch.equal(x.grad, 6 * torch.arange(8.0).view(4, 2)[2 * axis.rank : 2 * axis.rank + 2])
+    check_exchange_of_rows(axis)
     assert torch.equal(all_gather(mine, axis), out.detach())
     assert torch.equal(all_reduce(mine.clone(), axis), mine + theirs)
     assert gather_control(groups, [groups.rank, 7]) == [[0, 7], [1, 7]]
@@ -100,20 +108,33 @@ def check_collectives(groups: Groups, given: dict) -> None:
     assert groups.last.record["operation"] == "gather_control_text"
 
 
+def check_exchange_of_rows(axis: Axis) -> None:
+    """Rank 0 keeps nothing and sends 3 rows; rank 1 keeps 2 and sends none."""
+    send, receive = ([0, 3], [0, 0]) if axis.rank == 0 else ([0, 2], [3, 2])
+    x = (torch.arange(2.0 * sum(send)).view(-1, 2) + 100 * axis.rank).requires_grad_()
+    out = exchange_rows(x, axis, send, receive)
+    values = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [100.0, 101.0], [102.0, 103.0]]
+    expected = torch.tensor(values) if axis.rank == 1 else torch.empty(0, 2)
+    assert torch.equal(out.detach(), expected), out
+    out.backward(expected * 7)
+    assert torch.equal(x.grad, 7 * x.detach()), x.grad
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    check, rank, tp, cp, store, given = sys.argv[1:]
+    check, rank, tp, cp, store, path = sys.argv[1:]
+    given = json.loads(Path(path).read_text())
     world = open_groups(
         tp=int(tp),
         cp=int(cp),
+        ep=given.get("ep", 1),
+        etp=given.get("etp", 1),
         rank=int(rank),
         world_size=int(tp) * int(cp),
         init_method=f"file://{store}",
         timeout_s=60,
         control_timeout_s=60,
     )
-    {"equality": check_equality, "collectives": check_collectives}[check](
-        world, json.loads(Path(given).read_text())
-    )
+    {"equality": check_equality, "collectives": check_collectives}[check](world, given)
     close_groups(world)
     print("held")

@@ -1,6 +1,9 @@
 """Every layout gives what no sharing gives: per-row logits, loss, adapter gradients, on every topology."""
 
+from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from harness._executor import Executor
 from harness._step import forward_backward, per_row_logits, prepare
 from harness.model import ModelConfig
 from harness.model._decoder import build_model
+from harness.model._experts import Experts
 from harness.model._naive import naive_loss, naive_row_logits
 from planner import build_prefix_tree, mandatory_candidates
 from schemas import InvalidInputError
@@ -75,6 +79,24 @@ def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
     return float((found - expected).abs().max() / expected.abs().max())
 
 
+@contextmanager
+def routing_margins(model):
+    """How far the last chosen expert's logit lay above the first one not chosen, the least of each call."""
+    margins: list[float] = []
+
+    def watch(layer: Experts, given: tuple[torch.Tensor]) -> None:
+        logits = (given[0] @ layer.router.t()).sort(-1, descending=True)[0]
+        topk = layer.config.moe_topk
+        margins.append(float((logits[:, topk - 1] - logits[:, topk]).detach().min()))
+
+    hooks = [
+        module.register_forward_pre_hook(watch) for module in model.modules() if isinstance(module, Experts)
+    ]
+    yield margins
+    for hook in hooks:
+        hook.remove()
+
+
 @pytest.mark.parametrize(
     "config", [HYBRID, ATTENTION, MOE, MOE_HYBRID], ids=["hybrid", "attention", "experts", "hybrid experts"]
 )
@@ -95,16 +117,19 @@ def test_every_candidate_layout_equals_the_row_by_row_recurrent_model(config: Mo
             torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-10)
 
 
-def test_layouts_agree_in_float32_too():
-    model = build_model(replace(HYBRID, dtype="float32"), single_process(), seed=3)
+@pytest.mark.parametrize("config", [HYBRID, MOE], ids=["hybrid", "experts"])
+def test_layouts_agree_in_float32_too(config: ModelConfig):
+    model = build_model(replace(config, dtype="float32"), single_process(), seed=3)
     rows = batches()["grpo"]
     candidates = mandatory_candidates(build_prefix_tree(rows))
     results = []
-    for candidate in candidates:
-        plan = prepare(model, rows, candidate.layout)
-        forward_backward(model, plan)
-        results.append((gradients(model), per_row_logits(model, plan)))
+    with routing_margins(model) as margins:
+        for candidate in candidates:
+            plan = prepare(model, rows, candidate.layout)
+            forward_backward(model, plan)
+            results.append((gradients(model), per_row_logits(model, plan)))
     assert len(results) > 2
+    assert min(margins, default=1.0) > 1e-5
     for found in results[1:]:
         for parameter, expected in results[0][0].items():
             assert relative_error(found[0][parameter], expected) < 1e-4, parameter
@@ -112,24 +137,50 @@ def test_layouts_agree_in_float32_too():
             assert relative_error(logits, expected) < 1e-5
 
 
+def case(config: ModelConfig, names: Sequence[str], tolerance: float = 1e-10) -> dict[str, Any]:
+    """What `rank_program` compares with one rank."""
+    return {
+        "config": asdict(config),
+        "batches": {name: batches()[name] for name in names},
+        "tolerance": tolerance,
+    }
+
+
 @pytest.mark.parametrize(("tp", "cp"), [(2, 1), (1, 2)])
 def test_every_candidate_layout_on_two_ranks_equals_one_rank(run_ranks, tp: int, cp: int):
-    few = {name: batches()[name] for name in ("one-token ancestors", "caterpillar", "nothing shared")}
-    config = replace(HYBRID, layers=2)
-    run_ranks("equality", tp=tp, cp=cp, given={"config": asdict(config), "batches": few, "tolerance": 1e-10})
+    names = ("one-token ancestors", "caterpillar", "nothing shared")
+    run_ranks("equality", tp=tp, cp=cp, given={"cases": [case(replace(HYBRID, layers=2), names)]})
+
+
+@pytest.mark.parametrize(
+    ("tp", "cp", "ep", "etp"), [(1, 2, 2, 1), (2, 1, 2, 1), (2, 1, 1, 2)], ids=["cp2ep2", "tp2ep2", "tp2etp2"]
+)
+def test_experts_on_two_ranks_equal_one_rank(run_ranks, tp: int, cp: int, ep: int, etp: int):
+    cases = [case(MOE, ("caterpillar", "nothing shared"))]
+    run_ranks("equality", tp=tp, cp=cp, given={"cases": cases, "ep": ep, "etp": etp})
+
+
+SHAPES = [
+    (tp, cp, ep, etp)
+    for tp, cp in ((2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
+    for ep in (1, 2, 4)
+    for etp in (1, 2)
+    if tp % etp == 0 and tp * cp // etp % ep == 0
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("tp", "cp"), [(2, 1), (1, 2), (2, 2), (4, 1), (1, 4)])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("config", [HYBRID, ATTENTION], ids=["hybrid", "attention"])
+@pytest.mark.parametrize(("tp", "cp", "ep", "etp"), SHAPES)
 def test_every_candidate_layout_on_every_topology_equals_one_rank(
-    run_ranks, config: ModelConfig, dtype: str, tp: int, cp: int
+    run_ranks, tp: int, cp: int, ep: int, etp: int
 ):
-    config = replace(config, kv_heads=4, dtype=dtype)
-    tolerance = {"float32": 2e-4, "float64": 1e-10}[dtype]
-    given = {"config": asdict(config), "batches": batches(), "tolerance": tolerance}
-    run_ranks("equality", tp=tp, cp=cp, given=given)
+    cases = [case(MOE, batches()), case(MOE_HYBRID, ("caterpillar", "nothing shared"))]
+    cases.append(case(replace(MOE, dtype="float32"), ("grpo",), 2e-4))
+    if ep == etp == 1:
+        dense = [replace(config, kv_heads=4) for config in (HYBRID, ATTENTION)]
+        cases += [case(config, batches()) for config in dense]
+        cases += [case(replace(config, dtype="float32"), ("grpo", "caterpillar"), 2e-4) for config in dense]
+    run_ranks("equality", tp=tp, cp=cp, given={"cases": cases, "ep": ep, "etp": etp})
 
 
 def test_production_runs_the_planners_choice_and_offers_no_other():
