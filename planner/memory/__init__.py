@@ -1,4 +1,4 @@
-"""Memory admission: what a forward takes, whether it fits, how it is split where it does not (design, section 9).
+"""Memory admission: what a forward takes, whether it fits, how it is split if not (design, section 9).
 
 Whole numbers throughout; nothing here knows a tensor. `harness` measures and runs, `tracker` keeps what was
 seen and gives profiles back.
@@ -32,8 +32,8 @@ __all__ = [
     "AllocatorTrace",
     "Buffer",
     "ExpertFacts",
-    "ForwardSize",
     "Formula",
+    "ForwardSize",
     "LayoutChoice",
     "MemoryBudgetError",
     "MemoryProfile",

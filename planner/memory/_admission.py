@@ -1,4 +1,4 @@
-"""Admission: price a batch before running it; split it where it does not fit, refuse it where nothing does."""
+"""Admission: price a batch before it runs; split it where it does not fit, refuse it where nothing does."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -170,8 +170,8 @@ def _refusal(tree: PrefixTree, order: TreeOrder, pricing: Pricing, limit: int) -
     alone = pricing.required_bytes(ForwardSize(order.most_tokens, order.most_tokens, order.most_outputs))
     if alone > limit:
         advice = (
-            f"Row {longest} has {order.most_tokens:,} tokens and needs {alone:,} bytes by itself: shorten it, "
-            f"or raise the limit to {prices[best]:,}"
+            f"Row {longest} has {order.most_tokens:,} tokens and needs {alone:,} bytes by itself: "
+            f"shorten it, or raise the limit to {prices[best]:,}"
         )
     else:
         advice = (

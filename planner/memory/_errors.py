@@ -24,8 +24,8 @@ class MemoryBudgetError(LayoutLedgerError, MemoryError):
 
     def __str__(self) -> str:
         return (
-            f"the forward would reach {self.predicted_peak_bytes:,} bytes and {self.usable_limit_bytes:,} are "
-            f"usable, {self.predicted_peak_bytes - self.usable_limit_bytes:,} too few; nothing ran. "
+            f"the forward would reach {self.predicted_peak_bytes:,} bytes and {self.usable_limit_bytes:,} "
+            f"are usable, {self.predicted_peak_bytes - self.usable_limit_bytes:,} too few; nothing ran. "
             f"{self.suggestion}"
         )
 
@@ -55,7 +55,7 @@ class PartialExecutionError(LayoutLedgerError, RuntimeError):
         done = ", ".join(map(str, self.ran)) or "none"
         return (
             f"subforward {self.failed} of {self.total} (rows {list(self.rows)}) did not run to its end: "
-            f"{self.reason}. Subforwards that ran: {done}; drop their outputs, or free them and run the batch "
+            f"{self.reason}. Subforwards that ran: {done}; drop their outputs and run the batch "
             "again under a smaller limit"
         )
 

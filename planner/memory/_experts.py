@@ -1,4 +1,4 @@
-"""Bytes per packed token that a routed-expert layer holds while its second projection runs (design, section 9).
+"""Bytes per packed token that a routed-expert layer holds at its second projection (design, section 9).
 
 At that stage (FC2) a token's K copies have, at the least, their activation of width I, the projection's
 output, the adapter's output and the sum of the two, each of width H. On one observed path four more things

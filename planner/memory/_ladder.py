@@ -1,8 +1,8 @@
 """The ways of splitting a batch, from one forward to one a row; sizes of their parts without planning them.
 
 Rows are taken in the order of the prefix tree, so that rows with a common prefix lie together; a rung cuts
-that order into runs of nearly equal numbers of rows. The cuts depend on the tree's shape and never on how many
-tokens a segment has: a batch that grows in place is split in the same places.
+that order into runs of nearly equal numbers of rows. The cuts depend on the tree's shape and never on how
+many tokens a segment has: a batch that grows in place is split in the same places.
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ def lower_bound_bytes(order: TreeOrder, count: int, pricing: Pricing) -> int:
     """A peak that no split into so many subforwards stays below, without looking at any part.
 
     Some part has the longest row, and at least its even share of packed tokens, of logical tokens and of
-    outputs; the estimate is the largest of what each of these asks for, so the parts need not be the same one.
+    outputs; the estimate is the largest of what each of these asks for, so the parts need not be the same.
     """
     whole = order.size((0, len(order)))
     return pricing.required_bytes(

@@ -80,11 +80,14 @@ class Pricing:
     Args:
         floor: the model's.
         profile: what was learned; None before the first observation.
+        grad: whether a backward follows. Without one a forward keeps its outputs and nothing else: that needs
+            no trust.
         formula: which estimate is made.
     """
 
     floor: ModelFloor
     profile: MemoryProfile | None = None
+    grad: bool = True
     formula: Formula = CURRENT_FORMULA
 
     def priced_tokens(self, size: ForwardSize) -> int:
@@ -101,11 +104,14 @@ class Pricing:
     def price(self, size: ForwardSize) -> Price:
         """Charge a forward; what it retains is the whole peak wherever the learned number is not trusted."""
         required = self.required_bytes(size)
+        outputs = size.outputs * self.floor.output_bytes
+        if not self.grad:
+            return Price(required, min(required, with_margin(outputs)))
         if not self.profile or not self.trusts_retained(size):
             return Price(required, required)
         # Below half the observed size a fixed part would weigh more than the rate says.
         tokens = max(self.profile.priced_tokens(size), ceil_div(self.profile.largest_tokens, NEAR_SIZE))
-        retained = max(self.profile.retained_bytes(tokens), size.outputs * self.floor.output_bytes)
+        retained = max(self.profile.retained_bytes(tokens), outputs)
         return Price(required, min(required, with_margin(retained)))
 
     def may_widen(self, size: ForwardSize) -> bool:

@@ -1,7 +1,7 @@
 """Replay an allocator trace: which ranges are in use together, what the peak is, and how much that proves.
 
 A trace that contradicts itself proves nothing and is refused. One that has lost its beginning is taken, but
-what it says of memory in use is a lower bound: it proves the intervals of the ranges whose allocation it holds.
+what it says of memory in use is a lower bound: it proves the intervals of the ranges allocated in it.
 """
 
 from bisect import bisect_left, insort
@@ -76,8 +76,9 @@ class Replay:
         if self.complete:
             return f"the whole run: {len(self.buffers)} ranges, at most {self.peak_bytes:,} bytes in use"
         return (
-            f"only the intervals of the {len(self.buffers)} ranges that were allocated in it; its beginning is "
-            f"missing ({self.unknown_frees} frees of older ranges), so {self.peak_bytes:,} bytes is a lower bound"
+            f"only the intervals of the {len(self.buffers)} ranges that were allocated in it; its beginning "
+            f"is missing ({self.unknown_frees} frees of older ranges), so {self.peak_bytes:,} bytes is a "
+            "lower bound"
         )
 
     def alive_after(self, order: int) -> tuple[Buffer, ...]:
