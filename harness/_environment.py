@@ -55,6 +55,13 @@ def cpu_name(cpuinfo: str | None = None) -> str:
     return _cpu_facts(cpuinfo).get("model name") or platform.processor() or platform.machine() or "unknown"
 
 
+def processors() -> list[int]:
+    """The processors that this process may run on; all of them where the system does not say."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 0))
+
+
 def environment_record(threads_per_rank: int) -> dict[str, Any]:
     """The machine and the software at the start of an attempt, as plain JSON values.
 
@@ -68,7 +75,7 @@ def environment_record(threads_per_rank: int) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "device": cpu_name(),
         "cores": os.cpu_count() or 0,
-        "affinity": _affinity(),
+        "affinity": processors(),
         "frequency_mhz": _frequency(),
         "load": [round(value, 2) for value in os.getloadavg()],
         "memory_total_bytes": memory.total,
@@ -82,13 +89,6 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _affinity() -> list[int]:
-    """The processors that this process may run on; all of them where the system does not say."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 0))
 
 
 def _frequency() -> float | None:

@@ -17,10 +17,11 @@ import torch
 
 from harness._cell import PreparedCell
 from harness._comm import Groups, barrier, gather_control_text
+from harness._environment import processors
 from harness._failure import NonFiniteLossError, RanksDisagreeError, TooFewUsableError, WarmupNeverQuietError
 from harness._faults import FaultInjector
 from harness._guards import CompileWatch
-from harness._sample import JointSample, Role, join
+from harness._sample import JointSample, Role, delay_limit_pct, join
 from harness._timer import time_step
 from schemas import Protocol, Record, digest_json
 
@@ -49,6 +50,9 @@ class CellMeasurement:
         self._bench = bench
         self._watch = CompileWatch()
         self._names = tuple(bench.steps)
+        self._limit_pct = delay_limit_pct(
+            bench.protocol.disturbed_pct, bench.groups.world_size, len(processors())
+        )
         self.taken: Counter[str] = Counter()
         self.usable: Counter[str] = Counter(dict.fromkeys(self._names, 0))
         self.warmup_rounds = 0
@@ -83,17 +87,24 @@ class CellMeasurement:
 
     def _measure(self) -> None:
         protocol = self._bench.protocol
-        for round_number in range(protocol.rounds + protocol.extra_rounds):
-            if round_number >= protocol.rounds and not self._lacking():
-                return
+        most = protocol.rounds + protocol.extra_rounds
+        for round_number in range(most):
+            if round_number >= protocol.rounds and (
+                not self._lacking() or self._hopeless(most - round_number)
+            ):
+                break
             self._round("measured", round_number)
         lacking = self._lacking()
         if lacking:
             raise TooFewUsableError(
-                f"after {protocol.rounds} rounds and {protocol.extra_rounds} extra ones these candidates "
-                f"have fewer than {protocol.required} usable samples: {', '.join(lacking)}; measure on a quieter "
-                "machine or allow more extra_rounds"
+                f"after {protocol.rounds} rounds and up to {protocol.extra_rounds} extra ones these "
+                f"candidates have fewer than {protocol.required} usable samples: {', '.join(lacking)}; "
+                "measure on a quieter machine or allow more extra_rounds"
             )
+
+    def _hopeless(self, rounds_left: int) -> bool:
+        """Whether a candidate cannot reach its usable samples even if all that follow are."""
+        return min(self.usable.values()) + rounds_left < self._bench.protocol.required
 
     def _lacking(self) -> list[str]:
         required = self._bench.protocol.required
@@ -127,7 +138,7 @@ class CellMeasurement:
             role=role,
             round_number=round_number,
             position=position,
-            disturbed_pct=bench.protocol.disturbed_pct,
+            disturbed_pct=self._limit_pct,
         )
         bench.emit("sample.recorded", record)
         self.taken[role] += 1

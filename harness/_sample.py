@@ -79,6 +79,15 @@ class JointSample:
         )
 
 
+def delay_limit_pct(disturbed_pct: float, ranks: int, processors: int) -> float:
+    """The run delay above which a sample is disturbed, in percent of its wall time.
+
+    Where ranks share processors by design they wait for one another, and that is no disturbance: four ranks
+    on two processors each lack one for as long as they have one.
+    """
+    return disturbed_pct + 100 * max(0.0, ranks / max(1, processors) - 1)
+
+
 def join(local: LocalSample, groups: Groups) -> JointSample:
     """Gather a sample over all ranks; a collective, so every rank must come."""
     mine = [local.wall_ns, local.delay_ns, local.steal_ns, local.compile_events, _bits(local.loss)]

@@ -112,8 +112,21 @@ class LateCompiling:
         return Compiling(self.number in self.calls)()
 
 
+def test_extra_rounds_end_when_they_can_no_longer_suffice() -> None:
+    never = Compiling(100)
+    never_after_warm_up = iter([one])
+
+    def step() -> float:
+        return next(never_after_warm_up, never)()
+
+    with pytest.raises(TooFewUsableError, match=r"a \(0\)"):
+        measure({"a": step}, rounds=3, required=3, extra_rounds=5)
+    # Three rounds, and the three extra ones after which two are too few.
+    assert 100 - never.calls == 6
+
+
 def test_too_few_usable_samples_name_the_candidates_that_lack_them() -> None:
-    with pytest.raises(TooFewUsableError, match=r"a \(2\); measure on a quieter machine"):
+    with pytest.raises(TooFewUsableError, match=r"a \(1\); measure on a quieter machine"):
         measure({"a": LateCompiling((2, 3)), "b": one}, extra_rounds=1)
 
 

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from harness._comm import single_process
-from harness._sample import JointSample, join
+from harness._sample import JointSample, delay_limit_pct, join
 from harness._timer import NS_PER_TICK, LocalSample
 
 
@@ -57,3 +57,8 @@ def test_joining_keeps_every_bit_of_a_loss(loss: float) -> None:
     assert (kept.wall_ns, kept.delay_ns, kept.steal_ns, kept.compile_events) == (5, 3, 2, 1)
     assert repr(kept.loss) == repr(loss)
     assert joint((1, 0, 0, loss), (1, 0, 0, 1.0)).finite == math.isfinite(loss)
+
+
+def test_ranks_that_share_processors_by_design_may_wait_for_one_another() -> None:
+    limits = [delay_limit_pct(20.0, ranks, 2) for ranks in (1, 2, 3, 4)]
+    assert limits == [20.0, 20.0, 70.0, 120.0]
