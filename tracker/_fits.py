@@ -1,9 +1,11 @@
 """Fit a campaign's evidence and record the verdict: passed or not, it is a fact."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fit import METHODS, MethodReport, compare
 from schemas import FitCompleted
-from tracker._fitting import judge_evidence, refuse_incomplete
+from tracker._fitting import fit_cells, judge_evidence, refuse_incomplete
 from tracker._ledger import Ledger
 
 
@@ -42,3 +44,20 @@ def fit_campaign(ledger: Ledger, campaign: str, *, method: str | None = None) ->
     with ledger.log.open_segment(campaign, "fit") as segment:
         segment.append("fit.completed", result.plain())
     return RecordedFit(segment.segment, result)
+
+
+def compare_campaign(ledger: Ledger, campaign: str, methods: Sequence[str] = ()) -> tuple[MethodReport, ...]:
+    """Every method, or those named, fitted and judged on the campaign's retained cells; records nothing.
+
+    Raises:
+        NotFoundError: no such campaign.
+        InvalidInputError: an unknown method.
+        IncompleteEvidenceError: too few cells to compare on.
+    """
+    manifest = ledger.manifest(campaign)
+    return compare(
+        fit_cells(ledger.certified_cells(campaign)),
+        manifest.fit.terms,
+        held_out=manifest.holdout_keys(),
+        methods=tuple(methods) or tuple(METHODS),
+    )

@@ -148,3 +148,43 @@ def verify(store: Path, as_json: bool) -> None:
         say(f"{len(findings)} findings")
     if findings:
         raise CorruptionError(f"{store}: {len(findings)} findings; nothing was changed")
+
+
+@click.command()
+@store_option
+@json_option
+def rebuild(store: Path, as_json: bool) -> None:
+    """Make the warehouse and the mirror again from the log alone.
+
+    \b
+    Example: layoutledger rebuild
+    """
+    from tracker._ledger import Ledger
+    from tracker.mirror import push
+
+    ledger = Ledger(store).existing()
+    rebuilt = ledger.warehouse.rebuild()
+    report = push(ledger.log)
+    if as_json:
+        emit_json({"segments": asdict(rebuilt), "runs_created": list(report.created), "uri": report.uri})
+    else:
+        runs = f"{len(report.created)} runs made, {report.unchanged} unchanged in {report.uri}"
+        say(f"warehouse made again; {runs}")
+
+
+@click.command()
+@click.argument("segment")
+@click.argument("seq", type=click.IntRange(0))
+@store_option
+def prove(segment: str, seq: int, store: Path) -> None:
+    """Print the proof that event SEQ of SEGMENT stands in its campaign; checkable without the ledger.
+
+    `layoutledger sql "select segment, seq from events where type = 'sample.recorded'"` lists samples.
+
+    \b
+    Example: layoutledger prove 01JZ3V8Q6N5T4S3R2P1M0K9J8H 12
+    """
+    from tracker._ledger import Ledger
+    from tracker.log import inclusion_proof
+
+    emit_json(inclusion_proof(Ledger(store).existing().log, segment, seq))

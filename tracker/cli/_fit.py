@@ -1,6 +1,8 @@
-"""`fit`: an integer table from the evidence, judged on the held-out cells."""
+"""`fit`: an integer table from the evidence, judged on the held-out cells; methods side by side."""
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,15 +10,38 @@ from schemas import FitCompleted, GateFailedError, Metrics
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
 
+if TYPE_CHECKING:
+    from fit import MethodReport
+
 COLUMNS = ("cells", "separated pairs", "ordered right %", "regret median %", "p95 %", "max %")
 
 
-@click.command()
+class FitGroup(click.Group):
+    """`fit CAMPAIGN` is `fit run CAMPAIGN`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the verb in where it was left out."""
+        known = {*self.commands, "--help", "-h"}
+        return super().parse_args(ctx, args if args and args[0] in known else ["run", *args])
+
+
+@click.group(cls=FitGroup)
+def fit() -> None:
+    """Fit the integer cost table of a campaign and judge it on the registered holdout.
+
+    \b
+    Examples:
+      layoutledger fit cpu-quick
+      layoutledger fit compare cpu-quick
+    """
+
+
+@fit.command("run")
 @click.argument("campaign", required=False)
 @click.option("--method", help="Fit by this method instead of the registered one.")
 @store_option
 @json_option
-def fit(campaign: str | None, method: str | None, store: Path, as_json: bool) -> None:
+def run_fit(campaign: str | None, method: str | None, store: Path, as_json: bool) -> None:
     """Fit the integer cost table of a campaign and judge it on the registered holdout.
 
     Without CAMPAIGN the ledger's only one is taken. The verdict is recorded, passed or not.
@@ -35,6 +60,63 @@ def fit(campaign: str | None, method: str | None, store: Path, as_json: bool) ->
     else:
         show_fit(name, recorded.id, recorded.result)
     refuse_failed(name, recorded.result)
+
+
+@fit.command("compare")
+@click.argument("campaign", required=False)
+@click.option("--method", "methods", multiple=True, help="Only this one; may be repeated.")
+@store_option
+@json_option
+def compare_methods(campaign: str | None, methods: tuple[str, ...], store: Path, as_json: bool) -> None:
+    """Fit methods side by side: on training and held-out cells, and on cells left out; records nothing.
+
+    Leaving out one cell, shape, model or family at a time shows how a method does where it has not measured.
+
+    \b
+    Example: layoutledger fit compare cpu-quick --json
+    """
+    from tracker._fits import compare_campaign
+    from tracker._ledger import Ledger
+
+    ledger = Ledger(store)
+    reports = compare_campaign(ledger, ledger.only_campaign(campaign), methods)
+    if as_json:
+        emit_json([report_record(report) for report in reports])
+        return
+    rows: list[tuple[object, ...]] = []
+    for report in reports:
+        rows.append((report.method, "train", *_row(report.train), None))
+        if report.holdout:
+            rows.append((report.method, "holdout", *_row(report.holdout), None))
+        for grouping, left in report.left_out.items():
+            rows.append(
+                (report.method, f"one {grouping} left out", *_row(left.metrics), left.summed_regret_pct)
+            )
+    print_table("Methods", ("method", "judged on", *COLUMNS, "summed regret %"), rows)
+    for report in reports:
+        intervals = [(term, i.value, i.low, i.high) for term, i in report.coefficients.items()]
+        title = f"{report.method}: milli-microseconds per unit, 95% over resampled cells"
+        print_table(title, ("term", "value", "low", "high"), intervals)
+
+
+def report_record(report: "MethodReport") -> dict[str, object]:
+    """A method's column for scripts."""
+    return {
+        "method": report.method,
+        "table": dict(report.table.coefficients),
+        "train": report.train.plain(),
+        "holdout": report.holdout.plain() if report.holdout else None,
+        "left_out": {
+            grouping: {
+                "groups": left.groups,
+                "metrics": left.metrics.plain(),
+                "summed_regret_pct": left.summed_regret_pct,
+                "mean_regret_pct": asdict(left.mean_regret_pct),
+            }
+            for grouping, left in report.left_out.items()
+        },
+        "coefficients": {term: asdict(interval) for term, interval in report.coefficients.items()},
+    }
 
 
 def show_fit(campaign: str, fit_id: str, result: FitCompleted) -> None:

@@ -28,6 +28,9 @@ VERBS = {
     "ui": ("_mirror", "ui"),
     "recover": ("_evidence", "recover"),
     "verify": ("_evidence", "verify"),
+    "rebuild": ("_evidence", "rebuild"),
+    "prove": ("_evidence", "prove"),
+    "protect": ("_mirror", "protect"),
 }
 
 

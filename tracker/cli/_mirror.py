@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from schemas import StoreUnavailableError
+from schemas import CorruptionError, StoreUnavailableError
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, progress, say
 
@@ -58,6 +58,45 @@ def push(campaign: str | None, store: Path, as_json: bool) -> None:
 
 
 @click.command()
+@store_option
+@json_option
+def pull(store: Path, as_json: bool) -> None:
+    """Take in what other ledgers pushed to the tracking server, and record aliases moved there.
+
+    Each segment is verified line by line before it enters the log.
+
+    \b
+    Example: MLFLOW_TRACKING_URI=http://tracking:5000 layoutledger pull
+    """
+    from tracker._ledger import Ledger
+    from tracker.mirror import pull as pull_log
+    from tracker.registry import observe_aliases
+
+    log = Ledger(store).log
+    report = pull_log(log)
+    moved = observe_aliases(log)
+    failed = [f"{failure.segment}: {failure.reason}" for failure in report.failed]
+    if as_json:
+        emit_json(
+            {
+                "uri": report.uri,
+                "adopted": list(report.adopted),
+                "known": report.known,
+                "aliases": [move.plain() for move in moved],
+                "failed": failed,
+            }
+        )
+    else:
+        say(f"{report.uri}: {len(report.adopted)} segments taken in, {report.known} were there")
+        for move in moved:
+            say(f"alias {move.alias} was moved outside the ledger, to version {move.version}: recorded")
+    if failed:
+        raise CorruptionError(
+            "not taken in:\n  " + "\n  ".join(failed) + "\nthe ledger is unchanged by these"
+        )
+
+
+@click.command()
 @click.option("--port", type=click.IntRange(1, 65535), help="A free one where omitted.")
 @store_option
 def ui(port: int | None, store: Path) -> None:
@@ -69,4 +108,21 @@ def ui(port: int | None, store: Path) -> None:
     from tracker._ledger import Ledger
     from tracker._ui import serve_ui
 
-    serve_ui(Ledger(store).existing().store, port=port)
+    ledger = Ledger(store).existing()
+    serve_ui(
+        ledger.store,
+        port,
+        announce=lambda server: say(f"MLflow on {server.experiments} (Ctrl-C ends it)"),
+    )
+
+
+@click.command()
+def protect() -> None:
+    """Print SQL that makes a shared PostgreSQL tracking store refuse changes to sealed runs.
+
+    \b
+    Example: layoutledger protect | psql mlflow
+    """
+    from tracker.mlflow_store import postgresql_sealing
+
+    click.echo(postgresql_sealing())

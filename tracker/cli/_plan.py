@@ -142,4 +142,6 @@ def read_rows(path: Path) -> list[list[int]]:
 
 def is_row(value: object) -> TypeGuard[list[int]]:
     """Whether a JSON value is a non-empty list of token ids."""
-    return isinstance(value, list) and value != [] and all(type(t) is int for t in cast("list[object]", value))
+    return (
+        isinstance(value, list) and value != [] and all(type(t) is int for t in cast("list[object]", value))
+    )

@@ -1,6 +1,7 @@
 """`exclude`, `import`, `sql`, `recover`, `verify`: what a user may get wrong changes nothing and is said."""
 
 import json
+import shutil
 
 import pytest
 
@@ -106,3 +107,41 @@ def test_an_untouched_ledger_verifies(call, known):
     call("push")
     outcome = call("verify")
     assert outcome.code == 0, outcome.out
+
+
+def test_a_sample_is_proven_to_stand_in_its_campaign(call, known):
+    from tracker.log import campaign_checkpoint, check_inclusion
+
+    query = "select segment, seq from events where type = 'sample.recorded' limit 1"
+    row = json.loads(call("sql", query, "--format", "json").out)[0]
+    proof = json.loads(call("prove", row["segment"], row["seq"]).out)
+    root = campaign_checkpoint(known.log, "known").root
+    assert check_inclusion(proof, root)
+    assert not check_inclusion({**proof, "line": proof["line"].replace("measured", "warmup")}, root)
+
+
+def test_projections_that_were_deleted_are_made_again(call, known, store):
+    call("fit")
+    certificate = json.loads(call("certify", "--json").out)
+    call("push")
+    medians = call("sql", "from candidate_medians", "--format", "csv").out
+    for folder in ("warehouse", "mlflow", "certificates"):
+        shutil.rmtree(store / folder)
+    rebuilt = json.loads(call("rebuild", "--json").out)
+    assert len(rebuilt["runs_created"]) == len(known.log.segments())
+    assert call("sql", "from candidate_medians", "--format", "csv").out == medians
+    assert json.loads(call("certify", "--json").out) == certificate
+    assert call("verify").code == 0
+
+
+def test_a_pull_without_anything_new_takes_in_nothing(call, known):
+    call("push")
+    pulled = json.loads(call("pull", "--json").out)
+    assert pulled["adopted"] == []
+    assert pulled["known"] == len(known.log.segments())
+
+
+def test_sql_for_a_shared_server_is_printed(call):
+    outcome = call("protect")
+    assert outcome.code == 0
+    assert "CREATE OR REPLACE FUNCTION" in outcome.out

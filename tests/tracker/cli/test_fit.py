@@ -12,6 +12,16 @@ def test_the_true_table_is_found_from_its_times(call, known, campaigns):
         assert abs(table[term] - value) <= 0.01 * value, (term, table[term])
 
 
+def test_methods_are_compared_on_cells_left_out_and_nothing_is_recorded(call, known):
+    before = known.log.segments()
+    outcome = call("fit", "compare", "known", "--method", "nnls", "--json")
+    assert outcome.code == 0, outcome.err
+    (report,) = json.loads(outcome.out)
+    assert report["method"] == "nnls"
+    assert report["left_out"]["cell"]["groups"] == 3
+    assert known.log.segments() == before
+
+
 def test_certify_writes_a_certificate_that_checks_from_the_log(call, known):
     assert call("fit").code == 0
     issued = call("certify", "--json")

@@ -1,4 +1,4 @@
-"""`register`, `review`, `promote`, `rollback`, `versions`, `plan`: a certified table becomes a planned batch."""
+"""`register`, `review`, `promote`, `rollback`, `versions`, `plan`: from certified table to planned batch."""
 
 import json
 
