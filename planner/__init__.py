@@ -3,9 +3,11 @@
 from planner._candidates import Candidate, mandatory_candidates
 from planner._domain import DeviceClass, Domain, ModelGeometry, ParallelShape, RuntimeFacts, memory_bucket
 from planner._facts import SEGMENT_THRESHOLDS, LayoutFeatures, ScoringFacts
-from planner._layout import Layout, LayoutSegment, layout_features, plan_layout, score_layout
+from planner._layout import Layout, LayoutSegment, layout_features, plan_layout, score_layout, score_layouts
 from planner._load import OfflineWarning, load
+from planner._planner import LayoutCache, Plan, Planner
 from planner._registry import BUNDLE_DIGEST_TAG
+from planner._rerank import Priced, Reranking, rerank_layouts, shortlist_layouts
 from planner._score import (
     Coefficients,
     Score,
@@ -31,14 +33,19 @@ __all__ = [
     "DeviceClass",
     "Domain",
     "Layout",
+    "LayoutCache",
     "LayoutFeatures",
     "LayoutSegment",
     "ModelGeometry",
     "OfflineWarning",
     "OutsideDomainWarning",
     "ParallelShape",
+    "Plan",
+    "Planner",
     "PrefixTree",
+    "Priced",
     "Quantity",
+    "Reranking",
     "RuntimeFacts",
     "Score",
     "Scoring",
@@ -56,8 +63,11 @@ __all__ = [
     "mandatory_candidates",
     "memory_bucket",
     "plan_layout",
+    "rerank_layouts",
     "score_features",
     "score_layout",
+    "score_layouts",
     "select_layout",
+    "shortlist_layouts",
     "term_contributions",
 ]

@@ -4,6 +4,7 @@ The budget counts proposals, never time, so every rank stops at the same one.
 """
 
 from collections.abc import Iterator, Sequence
+from heapq import nsmallest
 from itertools import combinations, islice
 
 from planner._candidates import mandatory_family
@@ -44,6 +45,11 @@ class _Scored:
         self._measure([mask for mask in fresh if mask not in self._known])
         return [self._known[mask] for mask in fresh]
 
+    def cheapest(self, count: int) -> list[Found]:
+        """Return the least of what was entered, in order."""
+        least = nsmallest(count, (self._known[mask] for mask in self.seen), key=_rank)
+        return [(entry[-1], entry[:4]) for entry in least]
+
     def _measure(self, masks: Sequence[int]) -> None:
         if not masks:
             return
@@ -63,6 +69,15 @@ class _Scored:
 
 def bounded_search(forest: DecisionForest, price: Price, budget: int) -> Found:
     """Return the cheapest layout that the mandatory family and ``budget`` proposals reach."""
+    return _explore(forest, price, budget).cheapest(1)[0]
+
+
+def bounded_shortlist(forest: DecisionForest, price: Price, budget: int, count: int) -> list[Found]:
+    """Return the cheapest layouts that the search meets, in order."""
+    return _explore(forest, price, budget).cheapest(count)
+
+
+def _explore(forest: DecisionForest, price: Price, budget: int) -> _Scored:
     scored = _Scored(forest, price)
     entries = scored.enter(list(mandatory_family(forest).labels))
     best = min(entries, key=_rank)
@@ -73,7 +88,7 @@ def bounded_search(forest: DecisionForest, price: Price, budget: int) -> Found:
         budget -= len(proposals)
         best = min([best, *scored.enter(proposals)], key=_rank)
         order += 1
-    return best[-1], best[:4]
+    return scored
 
 
 def _refine_tiers(

@@ -1,13 +1,13 @@
 """A layout: a tree with a set of its decisions shared."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
 
 from planner._decisions import DecisionForest, forest_of, masks_to_flags
 from planner._facts import LayoutFeatures, ScoringFacts
-from planner._measure import features
+from planner._measure import features, measure
 from planner._price import compile_price
 from planner._score import Coefficients, Score
 from planner._tree import PrefixTree
@@ -127,6 +127,26 @@ def score_layout(layout: Layout, facts: ScoringFacts, coefficients: Coefficients
         layout.mask.bit_count(),
     )
     return work, found.packed_tokens, found.segment_count, found.max_depth
+
+
+def score_layouts(
+    tree: PrefixTree,
+    decision_sets: Sequence[Iterable[int]],
+    facts: ScoringFacts,
+    coefficients: Coefficients | None = None,
+) -> list[Score]:
+    """Score many layouts of a tree at once; the integers are those of ``score_layout``, bit for bit.
+
+    Raises:
+        ValueError: an index that is no decision of the tree, or a coefficient that cannot score.
+    """
+    forest, price = forest_of(tree), compile_price(facts, coefficients)
+    masks = [forest.mask_of(decisions) for decisions in decision_sets]
+    if not masks:
+        return []
+    found = measure(forest, masks_to_flags(masks, forest.count), price.tiny_below)
+    columns = (price.work(found), found.packed_tokens, found.segment_count, found.max_depth)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _physical_segments(tree: PrefixTree, decisions: tuple[int, ...]) -> tuple[LayoutSegment, ...]:

@@ -30,6 +30,7 @@ class Segment:
         end: position past its last token.
         depth: 1 for a root, else the parent's plus 1.
         row_count: rows that go through it.
+        first_row: how many rows come before its own in tree order, in which they lie together.
     """
 
     parent: int | None
@@ -37,13 +38,13 @@ class Segment:
     end: int
     depth: int
     row_count: int
-    _first: int = field(repr=False, compare=False)
+    first_row: int
     _order: Sequence[int] = field(repr=False, compare=False)
 
     @property
     def rows(self) -> tuple[int, ...]:
         """Ascending numbers of the rows through it, those that end at ``end`` included."""
-        return tuple(sorted(self._order[self._first : self._first + self.row_count]))
+        return tuple(sorted(self._order[self.first_row : self.first_row + self.row_count]))
 
 
 class PrefixTree:

@@ -9,6 +9,7 @@ from planner import (
     plan_layout,
     score_features,
     score_layout,
+    score_layouts,
 )
 
 
@@ -71,3 +72,16 @@ def test_a_segment_that_is_no_decision_is_refused(wrong, make_grpo):
     assert wrong not in tree.decisions
     with pytest.raises(ValueError, match=f"segment {wrong} is no decision"):
         plan_layout(tree, [wrong])
+
+
+@given(data=st.data())
+def test_many_layouts_score_as_one_by_one(data, row_sets, make_rows, facts_sets, tables):
+    tree = build_prefix_tree(make_rows(data.draw(row_sets())))
+    facts, table, sets = data.draw(facts_sets), data.draw(tables), drawn_sets(data, tree.decisions)
+    expected = [score_layout(plan_layout(tree, decisions), facts, table) for decisions in sets]
+    assert score_layouts(tree, sets, facts, table) == expected
+
+
+def test_features_of_a_layout_and_of_a_set_agree(make_grpo):
+    tree = build_prefix_tree(make_grpo(2, 2, (10, 10, 10)))
+    assert layout_features(plan_layout(tree, [0])) == layout_features(tree, [0])
