@@ -54,12 +54,12 @@ def _merge(folder: Folder, campaign: str, group: Sequence[Part]) -> Part:
         create_macro(connection)
         digests = {
             kind: _publish(folder, connection, select, folder.part(campaign, name, kind))
-            for kind, select in _selects(folder, campaign, group).items()
+            for kind, select in part_selects(folder, campaign, group).items()
         }
     return Part(name, group[0].level + 1, sum(part.events for part in group), segments, digests)
 
 
-def _selects(folder: Folder, campaign: str, group: Sequence[Part]) -> dict[str, str]:
+def part_selects(folder: Folder, campaign: str, group: Sequence[Part]) -> dict[str, str]:
     """What each kind of the new part is made of: segments are told apart, parts are by kind already."""
     if group[0].level > 0:
         return {
@@ -79,7 +79,8 @@ def _publish(folder: Folder, connection: duckdb.DuckDBPyConnection, select: str,
     temporary = folder.temporary(path)
     crash_point("compact.before")
     connection.execute(_COPY.format(select, str(temporary).replace("'", "''")))
-    digest = folder.publish(temporary, path)
+    digest = folder.settle(temporary)
+    folder.disk.rename(temporary, path)
     crash_point("compact.after")
     return digest
 

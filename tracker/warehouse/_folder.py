@@ -76,16 +76,14 @@ class Folder:
             temporary.unlink()
         return temporary
 
-    def publish(self, temporary: Path, path: Path) -> str:
-        """A file that someone else wrote beside its place gets its name; returns its digest."""
+    def settle(self, temporary: Path) -> str:
+        """Make a file durable that someone else wrote; returns its digest."""
         handle = os.open(temporary, os.O_RDONLY)
         try:
             self.disk.sync(handle, temporary)
         finally:
             os.close(handle)
-        digest = digest_file(temporary)
-        self.disk.rename(temporary, path)
-        return digest
+        return digest_file(temporary)
 
     def write_parquet(self, path: Path, table: Table) -> str:
         """Write a table; the same table gives the same bytes. Returns the file's digest."""

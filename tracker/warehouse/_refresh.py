@@ -76,6 +76,11 @@ def rebuild_warehouse(log: Log, folder: Folder) -> Refreshed:
         return done
 
 
+def warehouse_views(log: Log, folder: Folder) -> Views:
+    """The views that the warehouse has to have, as its catalogues stand."""
+    return _views(log, folder, _survey(log, folder))
+
+
 def running_attempts(log: Log) -> tuple[OpenAttempt, ...]:
     """Cells that an open segment is about, from its first line."""
     found = (_open_attempt(place) for place in log.open_segments())

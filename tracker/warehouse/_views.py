@@ -73,8 +73,17 @@ class Views:
     texts: str
 
     def are_current(self) -> bool:
-        """Whether the file was made of the same texts over the same files."""
-        return self.folder.views.exists() and read_views_seal(self.folder).get("inputs") == self.inputs
+        """Whether the file was made of the same texts over the same files, and no one touched it."""
+        seal = read_views_seal(self.folder)
+        return (
+            seal.get("inputs") == self.inputs
+            and self.folder.views.exists()
+            and digest_file(self.folder.views) == seal.get("sha256")
+        )
+
+    def build(self, path: Path) -> None:
+        """Make a new file of all the views."""
+        self._run(path, (*self.over_files, *self.on_top))
 
     def write(self) -> None:
         """Build the file beside its place and swap it in; a reader with the old one open keeps it."""
@@ -82,12 +91,18 @@ class Views:
         if self._copy_standing(temporary):
             self._run(temporary, self.over_files)
         else:
-            self._run(temporary, (*self.over_files, *self.on_top))
-        crash_point("views.before")
-        digest = self.folder.publish(temporary, self.folder.views)
-        crash_point("views.after")
-        seal = {"inputs": self.inputs, "texts": self.texts, "sha256": digest}
+            self.build(temporary)
+        seal = {
+            "inputs": self.inputs,
+            "texts": self.texts,
+            "sha256": self.folder.settle(temporary),
+            # Noted before the swap, so that a kill in between leaves a file that was noted.
+            "previous": digest_file(self.folder.views) if self.folder.views.exists() else "",
+        }
         self.folder.write(self.folder.views_seal, canonical_json(seal))
+        crash_point("views.before")
+        self.folder.disk.rename(temporary, self.folder.views)
+        crash_point("views.after")
 
     def _copy_standing(self, temporary: Path) -> bool:
         """Begin from the file that is there, if it has these texts and no one touched it: much faster."""

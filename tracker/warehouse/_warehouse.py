@@ -7,12 +7,13 @@ from pathlib import Path
 import duckdb
 
 from schemas import CertifiedCell, CertifiedExclusion, Fingerprint, FitCompleted, Manifest
-from tracker.log import Log
+from tracker.log import Finding, Log
 from tracker.warehouse._connect import open_views
 from tracker.warehouse._evidence import EvidenceReader
 from tracker.warehouse._folder import Folder
 from tracker.warehouse._query import QueryResult, run_query
 from tracker.warehouse._refresh import Refreshed, rebuild_warehouse, refresh_warehouse
+from tracker.warehouse._verify import compare_warehouse, require_whole, verify_warehouse
 
 
 class Warehouse:
@@ -44,6 +45,14 @@ class Warehouse:
     def rebuild(self) -> Refreshed:
         """Make everything again from the log alone; raises what `refresh` raises."""
         return rebuild_warehouse(self.log, self.folder)
+
+    def verify(self) -> list[Finding]:
+        """What was changed since it was written from the log, by digests; refreshes nothing."""
+        return verify_warehouse(self.log, self.folder)
+
+    def compare_with_log(self) -> list[Finding]:
+        """What differs from the log, by contents: also where digests were changed to match."""
+        return compare_warehouse(self.log, self.folder)
 
     def query(self, sql: str, *, allow_files: bool = False) -> QueryResult:
         """Run one reading SQL statement over the views.
@@ -96,9 +105,11 @@ class Warehouse:
         Raises:
             NotFoundError: no such campaign.
             IncompleteEvidenceError: a candidate of a counting attempt has no usable sample.
+            CorruptionError: a Parquet file is not the one that was written from the log.
 
         """
         with self.evidence(campaign, segments) as reader:
+            require_whole(self.folder, campaign)
             return reader.certified_cells()
 
     def exclusions(

@@ -236,13 +236,21 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store / "warehouse"
 
 
-@pytest.fixture
-def recorder(tmp_path: Path, standing: Path) -> Recorder:
-    store = tmp_path / "ledger"
+def recorder_in(store: Path, standing: Path) -> Recorder:
     (store / "warehouse").mkdir(parents=True)
     for name in ("warehouse.duckdb", "views.json"):
         shutil.copy(standing / name, store / "warehouse" / name)
     return Recorder(store)
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, standing: Path) -> Recorder:
+    return recorder_in(tmp_path / "ledger", standing)
+
+
+@pytest.fixture(scope="module")
+def module_recorder(tmp_path_factory: pytest.TempPathFactory, standing: Path) -> Recorder:
+    return recorder_in(tmp_path_factory.mktemp("module") / "ledger", standing)
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from tracker.warehouse._views import create_macro, view_sources
 
 DOCUMENTED = """
 events campaigns cells attempts candidates samples candidate_medians pairs failures exclusions fits
-coefficient_tables certificates versions promotions reviews memory_observations selections
+coefficient_tables certificates versions promotions reviews memory_observations
+memory_profiles selections
 """
 
 
@@ -268,9 +269,18 @@ def test_registry_events_have_views(recorder, warehouse):
 
 
 def test_later_units_have_views(recorder, warehouse):
-    recorder.one(
-        "demo", "memory_observation", "memory.observed", {"packed_tokens": 5, "observed_peak_bytes": 2**52}
-    )
+    observed = {
+        "signature": {"model": "m", "topology": "tp1", "grad": True, "outputs": "loss"},
+        "packed_tokens": 5,
+        "logical_tokens": 10,
+        "outputs": 0,
+        "priced_tokens": 5,
+        "formula": 2,
+        "predicted_peak_bytes": 2**53 - 1,
+        "observed_peak_bytes": 2**52,
+        "retained_bytes": 0,
+    }
+    recorder.one("demo", "memory_observation", "memory.observed", observed)
     recorder.one(
         "demo", "selection", "selection.observed", {"candidate": "depth_one", "decisions": [1, 2], "ms": 1.5}
     )

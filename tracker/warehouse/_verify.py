@@ -1,0 +1,186 @@
+"""Every way in which the warehouse is not what was written from the log; nothing is changed."""
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import duckdb
+
+from schemas import CorruptionError, LayoutLedgerError, digest_file
+from tracker.log import Finding, Log, SegmentPath, read_seal
+from tracker.warehouse._arrow import parquet
+from tracker.warehouse._catalogue import CATALOGUE, Catalogue, Part, load_catalogue
+from tracker.warehouse._compact import part_selects
+from tracker.warehouse._folder import KINDS, PARQUET, Folder
+from tracker.warehouse._project import project_segment
+from tracker.warehouse._refresh import warehouse_views
+from tracker.warehouse._views import create_macro, quoted, read_views_seal
+
+_VIEWS = "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY view_name"
+
+
+def verify_warehouse(log: Log, folder: Folder) -> list[Finding]:
+    """Compare each file with the digest noted when it was written, and each segment's root with its seal.
+
+    What the log has and the warehouse has not yet is no finding. Who changes a file and its note alike is
+    found by `compare_warehouse`.
+    """
+    findings: list[Finding] = []
+    for catalogue in _catalogues(folder):
+        findings += _uncatalogued(folder, catalogue.campaign)
+        findings += damaged_files(folder, catalogue)
+        findings += _foreign_segments(log, folder, catalogue)
+    return [*findings, *_damaged_views(folder)]
+
+
+def compare_warehouse(log: Log, folder: Folder) -> list[Finding]:
+    """Project the log again and compare contents: files, compacted parts, views; reads everything."""
+    findings: list[Finding] = []
+    with duckdb.connect() as connection:
+        create_macro(connection)
+        for catalogue in _catalogues(folder):
+            places = {place.segment: place for place in log.segments(catalogue.campaign)}
+            held = [places[segment] for segment in sorted(catalogue.segments) if segment in places]
+            findings += [item for place in held for item in _other_rows(folder, place)]
+            for part in catalogue.parts:
+                findings += _other_part(connection, folder, catalogue.campaign, part)
+    return [*findings, *_other_views(log, folder)]
+
+
+def require_whole(folder: Folder, campaign: str) -> None:
+    """Refuse a campaign whose Parquet files were changed: what is certified is read from whole ones.
+
+    Raises:
+        CorruptionError: naming each file.
+
+    """
+    findings = damaged_files(folder, load_catalogue(folder, campaign))
+    if findings:
+        files = ", ".join(finding.where for finding in findings)
+        raise CorruptionError(
+            f"campaign {campaign}: changed since they were written from the log: {files}; "
+            "nothing was made of them, delete the warehouse folder and it is made again"
+        )
+
+
+def damaged_files(folder: Folder, catalogue: Catalogue) -> list[Finding]:
+    """Files that are not what was written."""
+    noted = {folder.segment(catalogue.campaign, key): item.digest for key, item in catalogue.segments.items()}
+    for part in catalogue.parts:
+        for kind in KINDS:
+            noted[folder.part(catalogue.campaign, part.name, kind)] = part.digests[kind]
+    found = ((path, expected, _digest(path)) for path, expected in noted.items())
+    return [
+        Finding("warehouse file", folder.relative(path), expected, actual)
+        for path, expected, actual in found
+        if actual != expected
+    ]
+
+
+def _catalogues(folder: Folder) -> Iterator[Catalogue]:
+    for place in sorted((folder.root / "segments").glob("*/")):
+        yield load_catalogue(folder, place.name)
+
+
+def _uncatalogued(folder: Folder, campaign: str) -> Iterator[Finding]:
+    place = folder.segments(campaign)
+    if not load_catalogue(folder, campaign).segments and any(place.glob(f"*{PARQUET}")):
+        where = folder.relative(place / CATALOGUE)
+        yield Finding("warehouse catalogue", where, "the files beside it", "none, or not readable")
+
+
+def _foreign_segments(log: Log, folder: Folder, catalogue: Catalogue) -> Iterator[Finding]:
+    places = {place.segment: place for place in log.segments(catalogue.campaign)}
+    for segment, stored in sorted(catalogue.segments.items()):
+        actual = _sealed_root(places.get(segment))
+        if actual != stored.root:
+            where = folder.relative(folder.segment(catalogue.campaign, segment))
+            yield Finding("warehouse segment", where, f"root {stored.root}, as projected", f"log: {actual}")
+
+
+def _sealed_root(place: SegmentPath | None) -> str:
+    if place is None:
+        return "no such segment"
+    try:
+        return read_seal(place).root
+    except LayoutLedgerError as error:
+        return str(error)
+
+
+def _damaged_views(folder: Folder) -> Iterator[Finding]:
+    if not folder.views.exists():
+        return
+    seal, actual = read_views_seal(folder), _digest(folder.views)
+    expected = seal.get("sha256", "a note of its digest")
+    if actual not in (expected, seal.get("previous")):
+        yield Finding("warehouse views", folder.relative(folder.views), expected, actual)
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest_file(path)
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _other_rows(folder: Folder, place: SegmentPath) -> Iterator[Finding]:
+    path = folder.segment(place.campaign, place.segment)
+    try:
+        same = parquet.read_table(path).equals(project_segment(place))
+        found = "other rows"
+    except (OSError, ValueError, LayoutLedgerError) as error:
+        same, found = False, str(error)
+    if not same:
+        yield Finding("warehouse rows", folder.relative(path), f"the lines of {place.path.name}", found)
+
+
+def _other_part(
+    connection: duckdb.DuckDBPyConnection, folder: Folder, campaign: str, part: Part
+) -> Iterator[Finding]:
+    single = [Part(segment, 0, 0, (segment,), {}) for segment in part.segments]
+    for kind, select in part_selects(folder, campaign, single).items():
+        path = folder.part(campaign, part.name, kind)
+        held = f"SELECT * FROM read_parquet({quoted(str(path))})"
+        try:
+            found = _difference(connection, f"SELECT * FROM ({select})", held)
+        except duckdb.Error as error:
+            found = str(error)
+        if found:
+            expected = f"the {kind} of its {len(part.segments)} segments"
+            yield Finding("warehouse rows", folder.relative(path), expected, found)
+
+
+def _difference(connection: duckdb.DuckDBPyConnection, expected: str, held: str) -> str:
+    counts = [
+        connection.execute(f"SELECT count(*) FROM ({one} EXCEPT ALL {two})").fetchall()[0][0]
+        for one, two in ((held, expected), (expected, held))
+    ]
+    return f"{counts[0]} rows too much, {counts[1]} missing" if any(counts) else ""
+
+
+def _other_views(log: Log, folder: Folder) -> Iterator[Finding]:
+    if not folder.views.exists():
+        return
+    with tempfile.TemporaryDirectory(prefix="layoutledger-") as scratch:
+        fresh = Path(scratch) / folder.views.name
+        warehouse_views(log, folder).build(fresh)
+        expected, found = _view_texts(fresh), _view_texts(folder.views)
+    for name in _differing(expected, found):
+        yield Finding(
+            "warehouse view",
+            f"{folder.relative(folder.views)}: {name}",
+            expected.get(name, "no such view"),
+            found.get(name, "no such view"),
+        )
+
+
+def _view_texts(path: Path) -> dict[str, str]:
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            return dict(connection.execute(_VIEWS).fetchall())
+    except duckdb.Error as error:
+        return {"(file)": str(error)}
+
+
+def _differing(one: dict[str, str], two: dict[str, str]) -> Iterable[str]:
+    return sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
