@@ -8,6 +8,7 @@ from schemas._base import Record
 from schemas._cell import Candidate, CellFacts, CellIdentity, Features, Fingerprint
 from schemas._certificate import EvidenceRoot
 from schemas._manifest import FitArguments, Manifest
+from schemas._memory import AdmissionRefused, AdmissionSplit, MemoryObserved, MemoryTrace
 from schemas._table import Domain
 from schemas._verdict import GateVerdict, Metrics
 
@@ -230,4 +231,8 @@ PAYLOADS: dict[str, type[Record]] = {
     "version.registered": VersionRegistered,
     "review.recorded": ReviewRecorded,
     "alias.moved": AliasMoved,
+    "memory.observed": MemoryObserved,
+    "memory.trace": MemoryTrace,
+    "admission.refused": AdmissionRefused,
+    "admission.split": AdmissionSplit,
 }
