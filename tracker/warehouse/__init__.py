@@ -3,6 +3,7 @@
 from tracker.warehouse._evidence import EVIDENCE_UNITS, EvidenceReader
 from tracker.warehouse._output import as_csv, as_json, as_text, write_parquet
 from tracker.warehouse._query import QueryResult
+from tracker.warehouse._questions import Question, worked_questions
 from tracker.warehouse._refresh import Refreshed
 from tracker.warehouse._warehouse import Warehouse
 
@@ -10,10 +11,12 @@ __all__ = [
     "EVIDENCE_UNITS",
     "EvidenceReader",
     "QueryResult",
+    "Question",
     "Refreshed",
     "Warehouse",
     "as_csv",
     "as_json",
     "as_text",
+    "worked_questions",
     "write_parquet",
 ]

@@ -10,9 +10,13 @@ import pytest
 from schemas import (
     CellIdentity,
     CellPlan,
+    EvidenceRoot,
     FitArguments,
+    FitCompleted,
+    GateVerdict,
     HoldoutRule,
     Manifest,
+    Metrics,
     ModelSpec,
     ParallelShape,
     Protocol,
@@ -114,6 +118,35 @@ def sample(cell: CellIdentity, label: str, round: int, ms: float, **more: Any) -
     }
 
 
+def fit(plan: Manifest, number: int = 0) -> FitCompleted:
+    metrics = Metrics(
+        cells=3,
+        ordered_pairs=9,
+        pairwise_accuracy=0.9812938425565082,
+        median_regret_pct=0.1,
+        p95_regret_pct=2.87166214323753,
+        max_regret_pct=None,
+    )
+    return FitCompleted(
+        arguments=plan.fit,
+        manifest_digest=plan.digest,
+        evidence=EvidenceRoot(root="r", segments=("s",), events=1),
+        training_cells=(CELLS[0].key, "gone"),
+        holdout_cells=(CELLS[2].key,),
+        excluded_cells=(),
+        table_id="demo-table",
+        table={"token_per_rank": 2002, "gdn_level": 2**60, "number": number},
+        table_digest="d",
+        metrics={"all": metrics, "train": metrics, "holdout": metrics},
+        by_model={},
+        by_shape={},
+        by_family={},
+        hand_set=metrics,
+        gates=(GateVerdict(gate="pairwise", group="pooled", value=98.1, limit=90.0, passed=True),),
+        passed=True,
+    )
+
+
 TIMES: dict[str, Sequence[float]] = {
     "no_sharing": (4.0, 3.0, 2.0, 1.0),
     "depth_one": (2.0, 8.0, 4.0),
@@ -134,6 +167,7 @@ class Recorder:
     fingerprint = staticmethod(fingerprint)
     facts = staticmethod(facts)
     features = staticmethod(features)
+    fit = staticmethod(fit)
 
     def __init__(self, store: Path) -> None:
         self.store = store
@@ -153,7 +187,15 @@ class Recorder:
         data = {"cell": cell.key, "reason": reason, "reference": "", "by": "me"}
         return self.one(campaign, "exclusion", "cell.excluded", data)
 
-    def begin(self, campaign: str, cell: CellIdentity, number: int = 1, source: str = "s1") -> SegmentWriter:
+    def begin(
+        self,
+        campaign: str,
+        cell: CellIdentity,
+        number: int = 1,
+        source: str = "s1",
+        *,
+        candidates: Sequence[dict[str, Any]] = (),
+    ) -> SegmentWriter:
         segment = self.log.open_segment(campaign, "attempt", {"cell": cell.key})
         segment.append(
             "cell.started",
@@ -175,7 +217,7 @@ class Recorder:
                 "tokens": 5376,
                 "tree_decisions": 3,
                 "tree_segments": 20,
-                "candidates": [candidate(label, 100 + i) for i, label in enumerate(LABELS)],
+                "candidates": candidates or [candidate(label, 100 + i) for i, label in enumerate(LABELS)],
                 "automatic": candidate("full_sharing"),
                 "automatic_version": 1,
             },
@@ -265,3 +307,21 @@ def measured(recorder: Recorder) -> Recorder:
     for cell in recorder.cells:
         recorder.attempt("demo", cell, recorder.times)
     return recorder
+
+
+@pytest.fixture
+def registered_table(measured: Recorder) -> None:
+    """A fit of the measured campaign, its certificate, and versions 1 and 2 of the model."""
+    one = measured.one("demo", "fit", "fit.completed", fit(manifest()).plain())
+    issued = {"digest": "c", "fit": one, "table_digest": "d", "evidence_root": "r", "table_id": "demo-table"}
+    measured.one("demo", "certificate", "certificate.issued", issued)
+    domain = {
+        "device_classes": [fingerprint()["device_class"]],
+        "dtypes": ["float32"],
+        "geometries": [fingerprint()["geometry"]],
+        "shapes": [{"tp": 1}],
+    }
+    table = {"table_id": "demo-table", "table_digest": "d", "certificate": "c", "domain": domain}
+    for version, tables in ((1, []), (2, [table])):
+        data = {"model": "layout-cost", "version": version, "bundle_digest": "b", "tables": tables}
+        measured.one("demo", "registration", "version.registered", data)

@@ -2,12 +2,8 @@ import pytest
 
 from schemas import (
     CertifiedCell,
-    EvidenceRoot,
-    FitCompleted,
-    GateVerdict,
     IncompleteEvidenceError,
     Manifest,
-    Metrics,
     NotFoundError,
 )
 from tracker.log import read_segment
@@ -112,35 +108,10 @@ def test_times_are_those_of_the_log(measured, warehouse):
     assert warehouse.first_sample("demo") == next(e.time for e in lines if e.type == "sample.recorded")
 
 
-def fit(manifest, number):
-    metrics = Metrics(
-        cells=3, ordered_pairs=9, pairwise_accuracy=0.9812938425565082, median_regret_pct=0.1,
-        p95_regret_pct=2.87166214323753, max_regret_pct=None,
-    )  # fmt: skip
-    return FitCompleted(
-        arguments=manifest.fit,
-        manifest_digest=manifest.digest,
-        evidence=EvidenceRoot(root="r", segments=("s",), events=1),
-        training_cells=("a", "b"),
-        holdout_cells=("c",),
-        excluded_cells=(),
-        table_id="demo-table",
-        table={"token_per_rank": 2002, "gdn_level": 2**60, "number": number},
-        table_digest="d",
-        metrics={"all": metrics, "train": metrics, "holdout": metrics},
-        by_model={},
-        by_shape={},
-        by_family={},
-        hand_set=metrics,
-        gates=(GateVerdict(gate="pairwise", group="pooled", value=98.1, limit=90.0, passed=True),),
-        passed=True,
-    )
-
-
 def test_fits_come_back_as_they_were_recorded(recorder, warehouse):
     plan = recorder.manifest()
     recorder.open_campaign(plan)
-    recorded = [fit(plan, number) for number in range(2)]
+    recorded = [recorder.fit(plan, number) for number in range(2)]
     ids = [recorder.one("demo", "fit", "fit.completed", item.plain()) for item in recorded]
     assert warehouse.fits("demo") == tuple(zip(ids, recorded, strict=True))
     assert warehouse.evidence_segments("demo") == (warehouse.log.segments("demo")[0].segment,)
