@@ -26,8 +26,10 @@ from harness._comm import (
 from harness._executor import Executor
 from harness._step import forward_backward, per_row_logits, prepare
 from harness.model import ModelConfig
-from harness.model._decoder import build_model
-from planner import build_prefix_tree, mandatory_candidates, plan_layout
+from harness.model._decoder import Decoder, build_model
+from planner import Layout, build_prefix_tree, mandatory_candidates, plan_layout
+
+PARTS = ("lora_a", "lora_b")
 
 
 def check_equality(groups: Groups, given: dict) -> None:
@@ -52,7 +54,7 @@ def equal_to_one_rank(groups: Groups, given: dict) -> None:
             for row, (found, expected) in enumerate(zip(per_row_logits(split, plan), logits, strict=True)):
                 close(found, expected, given["tolerance"], f"{where}: logits of row {row}")
             for module, adapter in split.adapters():
-                for part in ("lora_a", "lora_b"):
+                for part in PARTS:
                     expected = adapter.take(part, getattr(whole[module], part).grad)
                     found = getattr(adapter, part).grad
                     close(found, expected, given["tolerance"], f"{where}: gradient of {module}.{part}")
@@ -62,10 +64,65 @@ def equal_to_one_rank(groups: Groups, given: dict) -> None:
             raise AssertionError(f"{name}: ranks chose different layouts")
 
 
+Outcome = dict[str, dict[str, torch.Tensor]]
+
+
+def check_narrow(groups: Groups, given: dict) -> None:
+    """Every layout on these ranks, against no sharing on one: no further than one rank's own layouts are.
+
+    Logits and gradients have a spread over the layouts of one rank; `factor` times it is allowed.
+    """
+    config = ModelConfig(**given["config"])
+    alone, split = build_model(config, single_process(), 3), build_model(config, groups, 3)
+    rows = [np.array(row) for row in given["rows"]]
+    candidates = mandatory_candidates(tree := build_prefix_tree(rows))
+    expected = outcome(alone, rows, plan_layout(tree, ()))
+    spread = furthest([outcome(alone, rows, c.layout) for c in candidates], expected)
+    takes = {f"{name}.{part}": (adapter, part) for name, adapter in split.adapters() for part in PARTS}
+    whole = expected["gradients"]
+    expected["gradients"] = {name: takes[name][0].take(takes[name][1], whole[name]) for name in whole}
+    found = furthest([outcome(split, rows, c.layout) for c in candidates], expected)
+    # The loss, one number, may agree by chance: it is held to the logits that it is made of.
+    for kind, yardstick in {"loss": "logits", "logits": "logits", "gradients": "gradients"}.items():
+        assert 1e-6 < spread[yardstick] < 0.1, f"{kind} of one rank: {spread}"
+        assert found[kind] <= given["factor"] * spread[yardstick], f"{kind}: {found}, one rank {spread}"
+
+
+def outcome(model: Decoder, rows: list, layout: Layout) -> Outcome:
+    loss = forward_backward(model, plan := prepare(model, rows, layout))
+    return {
+        "loss": {"loss": torch.tensor(loss)},
+        "logits": {str(row): logits for row, logits in enumerate(per_row_logits(model, plan))},
+        "gradients": {
+            f"{name}.{part}": getattr(adapter, part).grad.clone()
+            for name, adapter in model.adapters()
+            for part in PARTS
+        },
+    }
+
+
+def furthest(outcomes: list[Outcome], expected: Outcome) -> dict[str, float]:
+    """By kind, the largest distance of an outcome relative to the expected one's norm."""
+
+    def flat(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
+        return torch.cat([tensors[name].double().reshape(-1) for name in sorted(tensors)])
+
+    return {
+        kind: max(
+            float((flat(found[kind]) - flat(tensors)).norm() / flat(tensors).norm()) for found in outcomes
+        )
+        for kind, tensors in expected.items()
+    }
+
+
+def relative_difference(found: torch.Tensor, expected: torch.Tensor) -> float:
+    scale = max(float(expected.abs().max()), 1e-30)
+    return float((found.double() - expected.double()).abs().max()) / scale
+
+
 def close(found, expected, tolerance: float, where: str) -> None:
     found, expected = torch.as_tensor(found), torch.as_tensor(expected)
-    scale = max(float(expected.abs().max()), 1e-30)
-    error = float((found - expected).abs().max()) / scale
+    error = relative_difference(found, expected)
     if not error <= tolerance:
         raise AssertionError(f"{where}: relative difference {error:.2e}, allowed {tolerance:.0e}")
 
@@ -120,6 +177,8 @@ def check_exchange_of_rows(axis: Axis) -> None:
     assert torch.equal(x.grad, 7 * x.detach()), x.grad
 
 
+CHECKS = {"equality": check_equality, "narrow": check_narrow, "collectives": check_collectives}
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     check, rank, tp, cp, store, path = sys.argv[1:]
@@ -135,6 +194,6 @@ if __name__ == "__main__":
         timeout_s=60,
         control_timeout_s=60,
     )
-    {"equality": check_equality, "collectives": check_collectives}[check](world, given)
+    CHECKS[check](world, given)
     close_groups(world)
     print("held")
