@@ -10,6 +10,8 @@ from tracker.mlflow_store._records import VersionView
 from tracker.mlflow_store._tracking import Tracking
 
 WAIT_S = 30
+MODELS = "models:/"
+BY_ID = f"{MODELS}m-"
 
 
 class Models:
@@ -75,10 +77,11 @@ class Models:
         self._call("store model", self._client.log_model_artifacts, model.model_id, str(folder))
         self._call("store model", self._client.finalize_logged_model, model.model_id, "READY")
         by_id = self.tracking.embedded is None
-        return f"models:/{model.model_id}" if by_id else str(model.artifact_location)
+        return f"{MODELS}{model.model_id}" if by_id else str(model.artifact_location)
 
     def create_version(self, name: str, source: str, tags: Mapping[str, str], description: str) -> int:
         """Register stored files as the next version; its number."""
+        by_id = source.startswith(BY_ID)
         made = self._call(
             "register version",
             self._client.create_model_version,
@@ -86,6 +89,7 @@ class Models:
             source,
             tags=dict(tags),
             description=description,
+            model_id=source.removeprefix(MODELS) if by_id else None,
             await_creation_for=WAIT_S,
         )
         return int(made.version)
@@ -123,9 +127,9 @@ class Models:
             return {str(path.relative_to(root)): path.read_bytes() for path in paths}
 
     def _location(self, version: VersionView) -> str:
-        model = version.source.removeprefix("models:/")
-        if not model.startswith("m-"):
+        if not version.source.startswith(BY_ID):
             return version.source
+        model = version.source.removeprefix(MODELS)
         return str(self._call("look up files", self._client.get_logged_model, model).artifact_location)
 
 

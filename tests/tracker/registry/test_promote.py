@@ -199,7 +199,7 @@ def test_a_review_must_fit_its_aspect_and_name_a_known_certificate(registered: L
         ("UPDATE model_version_tags SET value = 'x' WHERE key = 'ledger.table.1.id'", "edited version tag"),
         ("UPDATE model_versions SET current_stage = 'Deleted_Internal' WHERE version = 2", "deleted version"),
         (
-            "UPDATE model_versions SET source = storage_location || 'x', storage_location = storage_location || 'x'",
+            "UPDATE model_versions SET source = 'mlflow-artifacts:/x', storage_location = source",
             "edited version file",
         ),
         (

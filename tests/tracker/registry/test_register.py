@@ -136,7 +136,9 @@ def test_a_registered_version_cannot_be_changed_or_deleted(log: Log):
         models.tracking.call("x", models.tracking.client.delete_registered_model, MODEL)
 
 
-@pytest.mark.parametrize("point", ["register.stored", "register.created", "register.recorded", "open.created"])
+@pytest.mark.parametrize(
+    "point", ["register.stored", "register.created", "register.recorded", "open.created"]
+)
 def test_a_registration_that_was_killed_is_completed(log: Log, point: str):
     repository = str(Path(__file__).resolve().parents[3])
     environment = {**os.environ, CRASH_VARIABLE: point}
