@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from itertools import combinations, islice
 
-from planner._candidates import mandatory_family
+from planner._candidates import search_family
 from planner._decisions import DecisionForest, masks_to_flags, order_key
 from planner._measure import measure
 from planner._price import Price
@@ -79,7 +79,7 @@ def bounded_shortlist(forest: DecisionForest, price: Price, budget: int, count: 
 
 def _explore(forest: DecisionForest, price: Price, budget: int) -> _Scored:
     scored = _Scored(forest, price)
-    entries = scored.enter(list(mandatory_family(forest).labels))
+    entries = scored.enter(list(search_family(forest).labels))
     best = min(entries, key=_rank)
     best, budget = _refine_tiers(forest, scored, front(entries), best, budget)
     order = 1
@@ -97,7 +97,7 @@ def _refine_tiers(
     for decision in deepest_first(forest):
         if budget <= 0 or scored.exhausted:
             break
-        proposals = list(islice(_tier(beam, 1 << decision, forest.subtree_masks[decision]), budget))
+        proposals = list(islice(_tier(beam, 1 << decision, forest.subtree_mask(decision)), budget))
         budget -= len(proposals)
         tier = scored.enter(proposals)
         best = min([best, *tier], key=_rank)

@@ -1,6 +1,6 @@
 """The mandatory candidates: the layouts that every measurement covers and every search starts from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,15 @@ from planner._tree import PrefixTree
 
 SAVINGS_PLATEAUS = (90, 95, 99)
 NO_TINY = 0
+
+LARGEST_FAMILY = 16_000_000
+"""Candidates times decisions past which a search starts from part of the family."""
+
+CELLS_AT_ONCE = 1 << 21
+"""Thresholds times decisions walked in one go."""
+
+THINNED = 256
+"""Uniform depths and thresholds that a thinned family keeps of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +81,36 @@ def mandatory_candidates(tree: PrefixTree) -> tuple[Candidate, ...]:
 
 def mandatory_family(forest: DecisionForest) -> _Family:
     """Return the family as masks: their labels in order of arising and their thresholds, ascending."""
+    return _family(forest, range(1, max(1, forest.max_depth) + 1), span_thresholds(forest))
+
+
+def search_family(forest: DecisionForest) -> _Family:
+    """Return what a search starts from: the whole family, thinned out evenly where it would be vast.
+
+    A chain of 10,000 rows has 10,000 uniform depths and as many thresholds of 10,000 decisions each.
+    """
+    thresholds = int(min(forest.depths.sum() + 1, forest.ends.max() + 1))
+    if forest.count * (thresholds + forest.max_depth) <= LARGEST_FAMILY:
+        return mandatory_family(forest)
+    steps = forest.ends[:-1] - forest.ends[forest.parents] + 1
+    near = np.unique(np.concatenate(([1], steps, forest.ends[:-1] + 1)))
+    depths = _spread(np.arange(1, forest.max_depth + 1))
+    return _family(forest, depths.tolist(), _spread(near))
+
+
+def _spread(values: Integers) -> Integers:
+    """At most ``THINNED`` of ascending values, the first and last among them."""
+    if len(values) <= THINNED:
+        return values
+    return values[np.linspace(0, len(values) - 1, THINNED).astype(np.int64)]
+
+
+def _family(forest: DecisionForest, depths: Iterable[int], thresholds: Integers) -> _Family:
     family = _Family()
     family.add(0, "no_sharing", "uniform_depth_0")
-    for depth in range(1, max(1, forest.max_depth) + 1):
+    for depth in depths:
         names = ("depth_one", "uniform_depth_1") if depth == 1 else (f"uniform_depth_{depth}",)
         family.add(_mask(forest.depths <= depth), *names)
-    thresholds = span_thresholds(forest)
     for threshold, mask in zip(thresholds.tolist(), _span_masks(forest, thresholds), strict=True):
         family.add(mask, f"minimum_effective_span_{threshold}")
         family.thresholds.setdefault(mask, []).append(threshold)
@@ -103,8 +136,12 @@ def span_thresholds(forest: DecisionForest) -> Integers:
 
 def _span_masks(forest: DecisionForest, thresholds: Integers) -> list[int]:
     """For each threshold share, parents first, what spans that much since its nearest shared ancestor."""
-    if not forest.count:
-        return [0] * len(thresholds)
+    at_once = max(1, CELLS_AT_ONCE // (forest.count + 1))
+    parts = (thresholds[start : start + at_once] for start in range(0, len(thresholds), at_once))
+    return [mask for part in parts for mask in _span_masks_at_once(forest, part)]
+
+
+def _span_masks_at_once(forest: DecisionForest, thresholds: Integers) -> list[int]:
     shared = np.empty((forest.count, len(thresholds)), dtype=np.bool_)
     # What is covered down to each decision; the last entry stands for "none above".
     covered = np.zeros((forest.count + 1, len(thresholds)), dtype=np.int64)

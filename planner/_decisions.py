@@ -79,15 +79,18 @@ class DecisionForest:
             reach *= 2
         return tuple(found)
 
+    def subtree_mask(self, index: int) -> int:
+        """Return the mask of a decision and all decisions below it: a run of bits."""
+        return (1 << self._subtree_stops[index]) - (1 << index)
+
     @cached_property
-    def subtree_masks(self) -> tuple[int, ...]:
-        """For each decision the mask of itself and all decisions below it: a run of bits."""
+    def _subtree_stops(self) -> list[int]:
         stops = list(range(1, self.count + 1))
         parents: list[int] = self.parents.tolist()
         for index in range(self.count - 1, -1, -1):
             if parents[index] < self.count:
                 stops[parents[index]] = max(stops[parents[index]], stops[index])
-        return tuple((1 << stop) - (1 << index) for index, stop in enumerate(stops))
+        return stops
 
     def mask_of(self, decisions: Iterable[int]) -> int:
         """Return the mask of a set of segment indices.
@@ -107,7 +110,7 @@ class DecisionForest:
 
     def decisions_of(self, mask: int) -> tuple[int, ...]:
         """Return the ascending segment indices of a mask."""
-        return tuple(node for index, node in enumerate(self.nodes) if mask >> index & 1)
+        return tuple(node for node, bit in zip(self.nodes, bin(mask)[:1:-1], strict=False) if bit == "1")
 
 
 def forest_of(tree: PrefixTree) -> DecisionForest:

@@ -5,7 +5,7 @@ choice within the slack of the best is followed; back up, those few are settled 
 tie-breaks. All passes go tier by tier; nothing is recursive.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from planner._decisions import DecisionForest, masks_to_flags, order_key
@@ -27,7 +27,9 @@ Place = tuple[int, int, int]
 """A cell of a tier's table: place, nearest shared ancestor, levels allowed less one."""
 
 Part = tuple[int, int, int, int, int]
-"""A choice for a part of the tree: linear cost, packed tokens, segments, their and decisions' work, mask."""
+"""A choice for a part of the tree: linear cost, packed tokens, segments, their and decisions' work, mask.
+
+Bit 0 of the mask is the part's first decision: masks of small parts stay short, whatever the tree."""
 
 
 def exact_search(forest: DecisionForest, price: Price) -> Found | None:
@@ -92,7 +94,7 @@ class _Settlement:
             (work, packed, segments, level + 1, order_key(mask), mask)
             for level in near
             for _, packed, segments, extra, mask in _combined(
-                [loose], (parts[root, 0, level] for root in roots), linear.slack
+                loose, self._shifted(0, 0, parts, ((root, 0, level) for root in roots)), linear.slack
             )
             for work in [sum(rate.price(packed) for rate in price.tokens) + extra + price.levels(level + 1)]
         ]
@@ -134,15 +136,27 @@ class _Settlement:
     def _choices(self, tier: int, cell: Place, below: dict[Place, list[Part]]) -> list[Part]:
         place, ancestor, level = cell
         linear, children, tails = self._linear, self._children(tier, place), self._tiers[tier].tails
+        index = self._tiers[tier].decisions[place]
         replay, share = self._open(tier, cell)
         found: list[Part] = []
         if replay:
             tail = _tail_part(tails, place, ancestor, linear)
-            found += _combined([tail], (below[child, ancestor, level] for child in children), linear.slack)
+            cells = ((child, ancestor, level) for child in children)
+            found += _combined(tail, self._shifted(tier + 1, index, below, cells), linear.slack)
         if share:
-            own = _joined(self._own_part(tier, place, ancestor), _tail_part(tails, place, tier + 1, linear))
-            found += _combined([own], (below[child, tier + 1, level - 1] for child in children), linear.slack)
+            own = _joined(
+                self._own_part(tier, place, ancestor), _tail_part(tails, place, tier + 1, linear), 0
+            )
+            cells = ((child, tier + 1, level - 1) for child in children)
+            found += _combined(own, self._shifted(tier + 1, index, below, cells), linear.slack)
         return _thinned(found, linear.slack)
+
+    def _shifted(
+        self, tier: int, base: int, parts: dict[Place, list[Part]], cells: Iterable[Place]
+    ) -> Iterator[tuple[list[Part], int]]:
+        """Cells' choices, with how far their masks lie above that of decision ``base``."""
+        for cell in cells:
+            yield parts[cell], self._tiers[tier].decisions[cell[0]] - base
 
     def _own_part(self, tier: int, place: int, ancestor: int) -> Part:
         """The decision's own segment."""
@@ -151,7 +165,7 @@ class _Settlement:
         tiny = int(span < price.tiny_below)
         extra = price.segment + price.tiny * tiny + price.decision
         cost = self._linear.token * span + self._linear.scale * extra
-        return cost, span, 1, extra, 1 << where.decisions[place]
+        return cost, span, 1, extra, 1
 
 
 def _tail_part(tails: Tails, place: int, ancestor: int, linear: LinearPrice) -> Part:
@@ -160,20 +174,21 @@ def _tail_part(tails: Tails, place: int, ancestor: int, linear: LinearPrice) -> 
     return linear.token * tokens + linear.scale * extra, tokens, count, extra, 0
 
 
-def _joined(left: Part, right: Part) -> Part:
+def _joined(left: Part, right: Part, shift: int) -> Part:
     return (
         left[0] + right[0],
         left[1] + right[1],
         left[2] + right[2],
         left[3] + right[3],
-        left[4] | right[4],
+        left[4] | right[4] << shift,
     )
 
 
-def _combined(parts: list[Part], others: Iterable[list[Part]], slack: int) -> list[Part]:
+def _combined(first: Part, others: Iterable[tuple[list[Part], int]], slack: int) -> list[Part]:
     """Join every choice of each of several parts, thinning as they grow."""
-    for choices in others:
-        parts = _thinned([_joined(left, right) for left in parts for right in choices], slack)
+    parts = [first]
+    for choices, shift in others:
+        parts = _thinned([_joined(left, right, shift) for left in parts for right in choices], slack)
     return parts
 
 

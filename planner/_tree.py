@@ -15,7 +15,7 @@ from typing import Any
 
 from planner._rows import Tokens, token_rows
 
-FIRST_STRETCH = 2048
+FIRST_STRETCH = 4096
 STRETCH_GROWTH = 8
 NO_NODE = -1
 
