@@ -5,15 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner._decisions import (
-    DecisionForest,
-    Flags,
-    Integers,
-    flags_to_masks,
-    forest_of,
-    masks_to_flags,
-    order_key,
-)
+from planner._arrays import Flags, Integers
+from planner._decisions import DecisionForest, flags_to_masks, forest_of, masks_to_flags, order_key
 from planner._layout import Layout
 from planner._measure import measure
 from planner._tree import PrefixTree

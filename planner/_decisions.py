@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner._arrays import Flags, Integers
 from planner._tree import PrefixTree
-
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 _LEAST_FIRST = str.maketrans("10", "01")
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner._decisions import DecisionForest, Flags, Integers
+from planner._arrays import Flags, Integers
+from planner._decisions import DecisionForest
 from planner._facts import SEGMENT_THRESHOLDS, LayoutFeatures
 
 CELLS_AT_ONCE = 1 << 16

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Tokens = NDArray[np.signedinteger[Any]]
+from planner._arrays import Numbers, Tokens
 
 
-def _as_tokens(row: Any, index: int) -> NDArray[Any]:
+def _as_tokens(row: Any, index: int) -> Numbers:
     try:
         tokens = np.asarray(row)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -23,7 +22,7 @@ def _as_tokens(row: Any, index: int) -> NDArray[Any]:
     return tokens
 
 
-def _as_int64(tokens: NDArray[Any], index: int) -> Tokens:
+def _as_int64(tokens: Numbers, index: int) -> Tokens:
     if tokens.dtype == np.uint64 and int(tokens.max()) > np.iinfo(np.int64).max:
         raise ValueError(f"row {index} holds a token above 2**63 - 1")
     return tokens.astype(np.int64, copy=False)

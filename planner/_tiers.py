@@ -11,12 +11,10 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from planner._decisions import DecisionForest, Integers
+from planner._arrays import Flags, Integers, Numbers
+from planner._decisions import DecisionForest
 from planner._price import LARGEST_INT64, Price
-
-Costs = NDArray[Any]
 
 
 class LinearPrice:
@@ -51,9 +49,9 @@ class LinearPrice:
 class Tails:
     """The tails of some rows, summed, by the place of their decision and the depth of what covers them."""
 
-    tokens: Costs
-    count: Costs
-    tiny: Costs
+    tokens: Numbers
+    count: Numbers
+    tiny: Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +67,9 @@ class Tier:
     """
 
     decisions: list[int]
-    tailless: NDArray[np.bool_]
+    tailless: Flags
     first_child: Integers
-    ends: Costs
+    ends: Numbers
     tails: Tails
 
 
@@ -79,8 +77,8 @@ class Tier:
 class Table:
     """Least costs of a tier's subtrees by place, nearest shared ancestor and levels allowed less one."""
 
-    replay: Costs
-    share: Costs
+    replay: Numbers
+    share: Numbers
 
 
 def split_into_tiers(forest: DecisionForest, tiny_below: int) -> tuple[Tails, list[Tier]]:
@@ -107,7 +105,7 @@ def split_into_tiers(forest: DecisionForest, tiny_below: int) -> tuple[Tails, li
     return _tails(lengths, first_row[forest.count :], nothing, tiny_below), tiers
 
 
-def _tails(lengths: Integers, first_row: Integers, ends: Costs, tiny_below: int) -> Tails:
+def _tails(lengths: Integers, first_row: Integers, ends: Numbers, tiny_below: int) -> Tails:
     own = lengths[first_row[0] : first_row[-1], None]
     left = own - ends.repeat(np.diff(first_row), axis=0)
     there = left > 0
@@ -118,7 +116,7 @@ def _tails(lengths: Integers, first_row: Integers, ends: Costs, tiny_below: int)
 def fill_tables(tiers: list[Tier], linear: LinearPrice, levels: int, *, big_integers: bool) -> list[Table]:
     """Fill each tier's table; ``levels`` is the most that are allowed."""
     tables: list[Table] = []
-    below: Costs | None = None
+    below: Numbers | None = None
     for tier in reversed(tiers):
         table = _table(tier, below, linear, levels, np.object_ if big_integers else np.int64)
         below = np.minimum(table.replay, table.share)
@@ -126,7 +124,7 @@ def fill_tables(tiers: list[Tier], linear: LinearPrice, levels: int, *, big_inte
     return tables[::-1]
 
 
-def _table(tier: Tier, below: Costs | None, linear: LinearPrice, levels: int, kind: Any) -> Table:
+def _table(tier: Tier, below: Numbers | None, linear: LinearPrice, levels: int, kind: Any) -> Table:
     tails = tier.tails
     costs = linear.cost(tails.tokens.astype(kind), tails.count.astype(kind), tails.tiny.astype(kind))
     under = np.empty((*costs.shape, levels), dtype=kind)
@@ -142,7 +140,7 @@ def _table(tier: Tier, below: Costs | None, linear: LinearPrice, levels: int, ki
     return Table(replay, share)
 
 
-def own_costs(tier: Tier, linear: LinearPrice, kind: Any) -> Costs:
+def own_costs(tier: Tier, linear: LinearPrice, kind: Any) -> Numbers:
     """Cost of each decision's own segment by its nearest shared ancestor."""
     spans = tier.ends[:, -1:] - tier.ends[:, :-1]
     tiny = (spans < linear.price.tiny_below).astype(kind)
@@ -156,7 +154,7 @@ def _firsts(counts: Integers) -> Integers:
     return firsts
 
 
-def _sums(values: Costs, first: Integers) -> Costs:
+def _sums(values: Numbers, first: Integers) -> Numbers:
     """Sum runs of rows; a run may be empty."""
     kind = np.int64 if values.dtype == np.bool_ else values.dtype
     sums = np.zeros((len(first) - 1, *values.shape[1:]), dtype=kind)

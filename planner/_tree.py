@@ -13,7 +13,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from planner._rows import Tokens, token_rows
+from planner._arrays import Tokens
+from planner._rows import token_rows
 
 FIRST_STRETCH = 4096
 STRETCH_GROWTH = 8
