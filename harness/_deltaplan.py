@@ -40,12 +40,38 @@ class DeltaLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLevel:
+    """One level as whole segments: its number of tokens and the bounds [segments+1] between segments.
+
+    `parents` [segments] indexes the previous level's segments; None at the roots.
+    """
+
+    tokens: int
+    bounds: Tensor
+    parents: Tensor | None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLevels:
+    """For kernels that take whole segments: T tokens in packed order, level after level.
+
+    `slots` [T] finds a token in the chunks, `gathered` [T] among gathered tokens, `packed` [P] each gathered
+    token in packed order (anywhere for padding).
+    """
+
+    slots: Tensor
+    gathered: Tensor
+    packed: Tensor
+    levels: tuple[TokenLevel, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DeltaPlan:
     """Index tensors for N chunks of C slots, over gathered tokens P (index P is a row of zeros).
 
     `windows` [N*(C+kernel-1)]: each chunk's tokens with the kernel-1 before them. `gates` [N*C]: tokens,
     zeros at padding (a zero gate leaves the state alone). `slots` [P]: where each gathered token's output
-    lies.
+    lies. `whole` is there where the rule runs by kernels that take whole segments.
     """
 
     windows: Tensor
@@ -53,6 +79,7 @@ class DeltaPlan:
     slots: Tensor
     chunk: int
     levels: tuple[DeltaLevel, ...]
+    whole: TokenLevels | None = None
 
 
 def delta_plan(
@@ -128,3 +155,36 @@ def _steps(
         steps.append(ScanStep(active, continuing + len(ending), continuing))
         ready.extend(ending)
     return tuple(steps), ready
+
+
+def token_levels(
+    packed: PackedRows,
+    from_packed: Ints,
+    to_packed: Ints,
+    plan: DeltaPlan,
+    device: torch.device | str,
+) -> TokenLevels:
+    """The levels of a packed batch as whole segments; arguments as of `delta_plan`, and its result."""
+    by_level: dict[int, list[int]] = {}
+    for index, segment in enumerate(packed.segments):
+        by_level.setdefault(segment.level, []).append(index)
+    levels: list[TokenLevel] = []
+    place: dict[int, int] = {}
+    for level in sorted(by_level):
+        lengths = [packed.segments[index].length for index in by_level[level]]
+        above = [packed.segments[index].parent for index in by_level[level]]
+        levels.append(
+            TokenLevel(
+                tokens=sum(lengths),
+                bounds=torch.tensor([0, *lengths], device=device).cumsum(0),
+                parents=torch.tensor([place[parent] for parent in above], device=device) if level else None,
+            )
+        )
+        place = {index: at for at, index in enumerate(by_level[level])}
+    gathered = torch.from_numpy(from_packed).to(device)
+    return TokenLevels(
+        slots=plan.slots.index_select(0, gathered),
+        gathered=gathered,
+        packed=torch.from_numpy(np.maximum(to_packed, 0)).to(device),
+        levels=tuple(levels),
+    )

@@ -4,16 +4,19 @@ Under context parallelism the packed sequence, padded to 2*cp equal chunks, is d
 chunks c and 2*cp-1-c, so that each has an early (cheap) and a late (dear) part of a causal sequence.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask
 
 from harness._comm import Groups
-from harness._deltaplan import DeltaPlan, delta_plan
+from harness._deltaplan import DeltaPlan, delta_plan, token_levels
 from harness._pack import Ints, PackedRows
+from harness._sight import sight
 from harness.model._config import ModelConfig
+from harness.model._fla import fla_serves
 from schemas import InvalidInputError
 
 
@@ -49,7 +52,8 @@ class ShardPlan:
     """The index tensors of one rank, built once, outside every timed part.
 
     `tokens`, `positions` are [local], padding included; `restore` [T] takes gathered tokens (rank-major) back
-    to the packed order, None where they already are in it.
+    to the packed order, None where they already are in it. Attention goes by `sight` on CUDA, else by
+    `blocks`: `query_sizes`, `key_sizes` and `blocks` are then empty.
     """
 
     packed: PackedRows
@@ -61,6 +65,7 @@ class ShardPlan:
     blocks: tuple[AttentionBlock, ...]
     targets: Targets
     delta: DeltaPlan | None
+    sight: BlockMask | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,8 @@ def shard_plan(
         )
     deal = _deal(len(packed.tokens), groups.cp.size)
     local = deal.to_packed.reshape(groups.cp.size, -1)[groups.cp.rank]
-    query_sizes, key_sizes, blocks = _attention(packed, deal, local, device)
+    on_cuda = torch.device(device).type == "cuda"
+    query_sizes, key_sizes, blocks = ((), (), ()) if on_cuda else _attention(packed, deal, local, device)
     return ShardPlan(
         packed=packed,
         tokens=_move(np.where(local >= 0, packed.tokens[local], 0), device),
@@ -112,10 +118,16 @@ def shard_plan(
         key_sizes=key_sizes,
         blocks=blocks,
         targets=_targets(packed, local, groups, device),
-        delta=delta_plan(packed, deal.from_packed, deal.to_packed, config, device)
-        if config.uses_gdn
-        else None,
+        delta=_delta(packed, deal, config, device) if config.uses_gdn else None,
+        sight=sight(packed, local, deal.to_packed, device).block_mask() if on_cuda else None,
     )
+
+
+def _delta(packed: PackedRows, deal: _Deal, config: ModelConfig, device: torch.device | str) -> DeltaPlan:
+    plan = delta_plan(packed, deal.from_packed, deal.to_packed, config, device)
+    if not fla_serves(torch.device(device), config.dtype):
+        return plan
+    return replace(plan, whole=token_levels(packed, deal.from_packed, deal.to_packed, plan, device))
 
 
 def _attention(

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from harness._comm import Groups, gather, reduce, replicate
 from harness._shard import ShardPlan
 from harness.model._config import ModelConfig
+from harness.model._flex import tree_attention
 from harness.model._lora import LoraLinear
 from harness.model._weights import WeightSource, section_index
 
@@ -65,10 +66,12 @@ class Attention(nn.Module):
         turned, value = heads.split([self.heads + self.kv_heads, self.kv_heads], 1)
         query, key = rotate(turned, turn).split([self.heads, self.kv_heads], 1)
         both = gather(torch.cat([key, value], 1), cp)
-        if plan.restore is not None:
-            both = both.index_select(0, plan.restore)
-        seen = self._blocks(query, both, plan)
-        return reduce(self.out(seen.view(x.shape[0], -1)), tp)
+        if plan.sight is not None:
+            seen = tree_attention(query, *both.split(self.kv_heads, 1), plan.sight)
+        else:
+            whole = both if plan.restore is None else both.index_select(0, plan.restore)
+            seen = self._blocks(query, whole, plan)
+        return reduce(self.out(seen.reshape(x.shape[0], -1)), tp)
 
     def _blocks(self, query: Tensor, both: Tensor, plan: ShardPlan) -> Tensor:
         """Each block against all keys above it; split, as each slice would have a full-size gradient."""

@@ -8,10 +8,12 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from harness._comm import Groups, exchange, reduce, replicate
+from harness._deltaplan import TokenLevels
 from harness._shard import ShardPlan
 from harness.model._config import ModelConfig
 from harness.model._conv import window_conv
 from harness.model._delta_rule import Chunks, tree_delta_rule
+from harness.model._fla import chunk_kernel, level_delta_rule
 from harness.model._lora import LoraLinear
 from harness.model._norm import rms_norm
 from harness.model._weights import WeightSource, section_index
@@ -92,33 +94,52 @@ class GatedDeltaNet(nn.Module):
         width = delta.chunk + self.taps.shape[0] - 1
         windows = _with_zeros(tokens).index_select(0, delta.windows).view(-1, width, channels)
         active = functional.silu(window_conv(windows, self.taps)).to(wide)
+        if delta.whole is not None:
+            return self._by_segments(active.flatten(0, 1), gates.to(wide), delta.whole, mixed.dtype)
         chunks = self._chunks(active, gates.to(wide), delta.gates)
         output = tree_delta_rule(chunks, delta.levels).transpose(1, 2)
         return output.reshape(-1, self.value_heads * self.config.gdn_value_dim).index_select(0, delta.slots)
 
+    def _by_segments(self, active: Tensor, gates: Tensor, whole: TokenLevels, dtype: torch.dtype) -> Tensor:
+        """The same as by chunks, through kernels that take whole segments."""
+        kernel = chunk_kernel()
+        assert kernel is not None, "a plan has whole segments only where there are kernels for them"
+        q, k, v = self._heads(active.index_select(0, whole.slots))
+        beta, g = self._gates(gates.index_select(0, whole.gathered))
+        spread = (self._spread(q), self._spread(k), v)
+        output = level_delta_rule(kernel, *(t.to(dtype) for t in spread), g, beta, whole.levels)
+        return output.flatten(1).index_select(0, whole.packed)
+
     def _chunks(self, active: Tensor, gates: Tensor, index: Tensor) -> Chunks:
         """Unit keys and queries, write strengths and decays, per head and chunk."""
-        config, count, size = self.config, active.shape[0], active.shape[1]
-        key_width = self.key_heads * config.gdn_key_dim
-        q, k, v = active.split([key_width, key_width, active.shape[2] - 2 * key_width], 2)
-        q = self._unit(q.reshape(count, size, self.key_heads, -1)) * config.gdn_key_dim**-0.5
-        k = self._unit(k.reshape(count, size, self.key_heads, -1))
-        v = v.reshape(count, size, self.value_heads, -1)
-        strength, drift = gates.split(self.value_heads, 1)
-        beta = torch.sigmoid(strength)
-        g = -self.rates.to(drift.dtype) * functional.softplus(drift + self.offsets.to(drift.dtype))
+        count, size = active.shape[:2]
+        q, k, v = (part.transpose(1, 2) for part in self._heads(active))
+        beta, g = self._gates(gates)
         # Padding neither writes nor decays.
         both = _with_zeros(torch.cat([g, beta], 1)).index_select(0, index)
         both = both.view(count, size, 2, self.value_heads)
         g, beta = both.permute(2, 0, 3, 1).unbind(0)
-        return Chunks(self._spread(q), self._spread(k), v.transpose(1, 2), g, beta)
+        return Chunks(self._spread(q), self._spread(k), v, g, beta)
+
+    def _heads(self, active: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """[..., channels] to unit queries (scaled) and keys [..., key heads, d], values [..., heads, d]."""
+        config = self.config
+        key_width = self.key_heads * config.gdn_key_dim
+        parts = active.split([key_width, key_width, active.shape[-1] - 2 * key_width], -1)
+        q, k = (self._unit(part.unflatten(-1, (self.key_heads, -1))) for part in parts[:2])
+        return q * config.gdn_key_dim**-0.5, k, parts[2].unflatten(-1, (self.value_heads, -1))
+
+    def _gates(self, gates: Tensor) -> tuple[Tensor, Tensor]:
+        """Write strengths and logarithms of decays, each [tokens, value heads]."""
+        strength, drift = gates.split(self.value_heads, 1)
+        g = -self.rates.to(drift.dtype) * functional.softplus(drift + self.offsets.to(drift.dtype))
+        return torch.sigmoid(strength), g
 
     def _unit(self, heads: Tensor) -> Tensor:
         """Each head vector to length 1."""
         return rms_norm(heads, self.config.norm_eps) * heads.shape[-1] ** -0.5
 
     def _spread(self, heads: Tensor) -> Tensor:
-        """[N, C, key heads, d] to [N, value heads, C, d]: each key head serves its group of value heads."""
+        """Key heads to value heads in dimension 1: each key head serves its group of value heads."""
         group = self.value_heads // self.key_heads
-        heads = heads.transpose(1, 2)
         return heads if group == 1 else heads.repeat_interleave(group, 1)
