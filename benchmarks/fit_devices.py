@@ -1,5 +1,7 @@
 """Simulated devices: evidence whose truth is known, to hold a fitting method to more than one measured set.
 
+    python benchmarks/fit_devices.py [SEED ...]
+
 No device here follows the ten terms: padding, overlap, launch limits, quadratic attention and sequential
 scans bend the times, cells run at their own efficiency, samples are noisy and sometimes disturbed. So a
 method is judged by the regret of its selections in the true times of cells that it has not seen.
@@ -7,15 +9,18 @@ method is judged by the regret of its selections in the true times of cells that
 
 import math
 import statistics
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
 
-from fit import FitCandidate, FitCell
-from planner import ScoringFacts, build_prefix_tree, mandatory_candidates
+from fit import METHODS, FitCandidate, FitCell, fit_table, judge_cells
+from fit._judge import percentile_95
+from planner import TERMS, ScoringFacts, build_prefix_tree, mandatory_candidates
 from planner._layout import Layout
+from schemas import FitArguments
 
 WARP = 64
 
@@ -181,3 +186,31 @@ def _sampled(device: Device, rng: Random, ms: float) -> tuple[float, float]:
     samples = [s * (1 + rng.random()) if rng.random() < device.disturbed else s for s in samples]
     median = statistics.median(samples)
     return median, (max(samples) - min(samples)) / median * 100
+
+
+def regrets(device: Device, seed: int, method: str, *, measured: int, judged: int) -> list[float]:
+    """True regret, percent, of a table fitted on measured cells, in each of other cells of the device."""
+    arguments = FitArguments(method=method, terms=tuple(TERMS))
+    table = fit_table(measured_cells(device, seed, measured), arguments).coefficients
+    return [verdict.regret_pct for verdict in judge_cells(true_cells(device, seed, judged), table)]
+
+
+def main() -> None:
+    seeds = [int(word) for word in sys.argv[1:]] or [0, 1]
+    print("true regret of unseen cells, percent: mean / p95 / max")
+    for measured in (20, 40):
+        for device in DEVICES:
+            print(f"{device.name:20} {measured} cells", end="")
+            for method in METHODS:
+                found = [
+                    value
+                    for seed in seeds
+                    for value in regrets(device, seed, method, measured=measured, judged=120)
+                ]
+                mean = statistics.fmean(found)
+                print(f"   {method} {mean:5.2f} /{percentile_95(found):6.2f} /{max(found):7.2f}", end="")
+            print(flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -24,6 +24,7 @@ from fit._selector import (
     check_selector,
     prospective_check,
 )
+from fit._survival import Survival, selection_survival
 
 __all__ = [
     "GROUPS",
@@ -42,6 +43,7 @@ __all__ = [
     "RegretSummary",
     "SearchedCell",
     "SelectorVerdict",
+    "Survival",
     "ablate_terms",
     "check_evidence",
     "check_selector",
@@ -56,4 +58,5 @@ __all__ = [
     "median_error_pct",
     "prospective_check",
     "qualify",
+    "selection_survival",
 ]

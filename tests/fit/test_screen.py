@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fit._cells import compile_cells, take
-from fit._margin import Margins, margins
+from fit._margin import RIDGE, Margins, margins
 from fit._pairs import Pairs
 from fit._screen import _by_cell, _left_out_errors, screen
 
@@ -24,7 +24,7 @@ def test_left_out_errors_are_those_of_fits_without_the_cell(make_cells):
     for cell in range(12):
         inside = problem.pairs.cell == cell
         rows, target = problem.rows[~inside], problem.target[~inside]
-        gram = rows.T @ rows + 1e-3 * np.eye(3)
+        gram = rows.T @ rows + RIDGE * np.eye(3)
         coefficients = np.linalg.solve(gram, rows.T @ target)
         assert (coefficients > 0).all()
         errors = problem.target[inside] - problem.rows[inside] @ coefficients
