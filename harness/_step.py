@@ -34,10 +34,11 @@ def forward_backward(model: Decoder, plan: ShardPlan) -> float:
     share = model(plan)
     share.backward()
     synchronize_gradients(model)
-    return float(_sum_over_ranks(share.detach(), model.groups))
+    return float(sum_over_ranks(share.detach(), model.groups))
 
 
-def _sum_over_ranks(value: Tensor, groups: Groups) -> Tensor:
+def sum_over_ranks(value: Tensor, groups: Groups) -> Tensor:
+    """Sum of every rank's share."""
     return all_reduce(all_reduce(value.clone(), groups.tp), groups.cp)
 
 

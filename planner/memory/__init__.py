@@ -7,7 +7,7 @@ seen and gives profiles back.
 from planner.memory._admission import Admission, LayoutChoice, Rung, Subforward, admit
 from planner.memory._agree import AllReduce, agree
 from planner.memory._errors import MemoryBudgetError, PartialExecutionError, TraceError
-from planner.memory._execute import execute
+from planner.memory._execute import execute, run_subforwards
 from planner.memory._experts import (
     KNOWN_MODULES,
     ExpertFacts,
@@ -65,6 +65,7 @@ __all__ = [
     "observed_path_bytes",
     "observed_path_doubts",
     "replay",
+    "run_subforwards",
     "seal_trace",
     "widest_forward",
 ]

@@ -9,6 +9,36 @@ from planner.memory._errors import MemoryBudgetError, PartialExecutionError
 Output = TypeVar("Output")
 
 
+def run_subforwards(
+    admission: Admission,
+    run: Callable[[Subforward], Output],
+    *,
+    held_bytes: Callable[[], int] | None = None,
+) -> list[Output]:
+    """Run every subforward and return what each gave, in their order.
+
+    Args:
+        admission: what `admit` returned.
+        run: runs one subforward.
+        held_bytes: memory in use above what was in use at admission; the predicted retained bytes where
+            omitted.
+
+    Raises:
+        MemoryBudgetError: what is held leaves no room for the first subforward; nothing ran.
+        PartialExecutionError: a later one found no room, or one raised; it says which ran.
+    """
+    found: list[Output] = []
+    predicted = 0
+    for index, part in enumerate(admission.subforwards):
+        _recheck(admission, index, predicted if held_bytes is None else held_bytes())
+        try:
+            found.append(run(part))
+        except Exception as error:
+            raise _partial(admission, index, f"{type(error).__name__}: {error}") from error
+        predicted += part.price.retained_bytes
+    return found
+
+
 def execute(
     admission: Admission,
     run: Callable[[Subforward], Sequence[Output]],
@@ -20,27 +50,19 @@ def execute(
     Args:
         admission: what `admit` returned.
         run: runs one subforward; returns an output for each of its rows, in their order.
-        held_bytes: memory in use above what was in use at admission; the predicted retained bytes where
-            omitted.
+        held_bytes: as for `run_subforwards`.
 
     Raises:
         MemoryBudgetError: what is held leaves no room for the first subforward; nothing ran.
-        PartialExecutionError: a later one found no room, or one raised or returned too few outputs; it says
-            which ran.
+        PartialExecutionError: a later one found no room, one raised, or returned an output too few or too
+            many; it says which ran.
     """
-    outputs: dict[int, Output] = {}
-    predicted = 0
-    for index, part in enumerate(admission.subforwards):
-        held = predicted if held_bytes is None else held_bytes()
-        _recheck(admission, index, held)
-        try:
-            found = list(run(part))
-        except Exception as error:
-            raise _partial(admission, index, f"{type(error).__name__}: {error}") from error
-        if len(found) != len(part.rows):
-            raise _partial(admission, index, f"{len(found)} outputs came back for {len(part.rows)} rows")
-        outputs.update(zip(part.rows, found, strict=True))
-        predicted += part.price.retained_bytes
+
+    def run_rows(part: Subforward) -> list[tuple[int, Output]]:
+        return list(zip(part.rows, run(part), strict=True))
+
+    found = run_subforwards(admission, run_rows, held_bytes=held_bytes)
+    outputs = dict(pair for part in found for pair in part)
     return [outputs[row] for row in range(len(outputs))]
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-KNOWN_MODULES: Final = frozenset({"grouped_experts", "top_k_router", "lora_linear", "swiglu"})
-"""Kinds of modules on the observed path, by their lower-case names."""
+KNOWN_MODULES: Final = frozenset(
+    {"routed_experts", "expert_projections", "grouped_lora", "swiglu", "lora_linear"}
+)
+"""Kinds of modules on the observed path: the routed layer with its projections, and a shared expert's."""
 
 
 @dataclass(frozen=True, slots=True)

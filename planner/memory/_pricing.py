@@ -35,11 +35,13 @@ class ModelFloor:
         experts: the routed-expert layers' facts.
         other_layers: working sets of the other layers, in bytes per packed token.
         output_bytes: bytes of one prediction that is handed back.
+        token_ranks: ranks that share the packed tokens evenly.
     """
 
     experts: tuple[ExpertFacts, ...] = ()
     other_layers: tuple[int, ...] = ()
     output_bytes: int = 0
+    token_ranks: int = 1
 
     def bytes_per_token(self, formula: Formula = CURRENT_FORMULA) -> int:
         """The largest working set of any layer, in bytes per packed token."""
@@ -48,7 +50,8 @@ class ModelFloor:
 
     def peak_bytes(self, size: ForwardSize, formula: Formula = CURRENT_FORMULA) -> int:
         """What the forward holds at the least: its largest layer, or its outputs where they are more."""
-        return max(size.packed_tokens * self.bytes_per_token(formula), size.outputs * self.output_bytes)
+        tokens = ceil_div(size.packed_tokens, self.token_ranks)
+        return max(tokens * self.bytes_per_token(formula), size.outputs * self.output_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,8 @@ def find_buffers(
 
     Args:
         alive: ranges in use at one point.
-        wanted: by the buffer's name, its bytes and a stage that it must have been allocated in.
+        wanted: by the buffer's name, its bytes and a stage that it must have been allocated in; any or none
+            where that is empty. Narrow ones first: a range is given to the first that it fits.
         granularity: the allocator's rounding in bytes.
 
     Raises:
@@ -161,7 +162,7 @@ def find_buffers(
     left = list(alive)
     for name, (size, stage) in wanted.items():
         for buffer in left:
-            if size <= buffer.size < size + granularity and stage in buffer.stages:
+            if size <= buffer.size < size + granularity and (not stage or stage in buffer.stages):
                 found[name] = buffer
                 left.remove(buffer)
                 break

@@ -25,9 +25,18 @@ from harness._comm import (
 )
 from harness._executor import Executor
 from harness._step import forward_backward, per_row_logits, prepare
+from harness.memory import BudgetedExecutor, memory_signature
 from harness.model import ModelConfig
 from harness.model._decoder import Decoder, build_model
 from planner import Layout, build_prefix_tree, mandatory_candidates, plan_layout
+from planner.memory import (
+    ForwardSize,
+    MemoryBudgetError,
+    ModelFloor,
+    Observation,
+    Pricing,
+    learn_profile,
+)
 
 PARTS = ("lora_a", "lora_b")
 
@@ -177,7 +186,46 @@ def check_exchange_of_rows(axis: Axis) -> None:
     assert torch.equal(x.grad, 7 * x.detach()), x.grad
 
 
-CHECKS = {"equality": check_equality, "narrow": check_narrow, "collectives": check_collectives}
+def check_budget(groups: Groups, given: dict) -> None:
+    """Ranks with other room and other profiles split alike, and the step is that of the whole batch."""
+    model = build_model(ModelConfig(**given["config"]), groups, 3)
+    rows = [np.array(row) for row in given["rows"]]
+    tree = build_prefix_tree(rows)
+    whole = plan_layout(tree, tree.decisions)
+    loss = forward_backward(model, prepare(model, rows, whole))
+    expected = {name: p.grad.clone() for name, p in model.named_parameters()}
+    profile = learn_profile([Observation(ForwardSize(100, 100), 100_000 + groups.rank, 10_000)])
+    signature = memory_signature(model, "cpu", grad=True, outputs="loss")
+    said: list = []
+    executor = BudgetedExecutor(
+        model,
+        signature,
+        Pricing(ModelFloor(), profile),
+        report=lambda type_, record: said.append((type_, record.plain())),
+    )
+    step = executor.run(rows, given["limits"][groups.rank])
+    ((type_, record),) = said
+    assert type_ == "admission.split" and len(record["parts"]) == given["parts"], record
+    assert record["usable_limit_bytes"] == min(given["limits"])
+    if len(set(gather_control_text(groups, json.dumps(record)))) > 1:
+        raise AssertionError(f"ranks split differently: {record}")
+    close(step.loss, loss, given["tolerance"], "loss")
+    for name, parameter in model.named_parameters():
+        close(parameter.grad, expected[name], given["tolerance"], f"gradient of {name}")
+    try:
+        executor.run(rows, 10 if groups.rank else 10**9)
+    except MemoryBudgetError as error:
+        assert error.usable_limit_bytes == 10
+    else:
+        raise AssertionError("a rank without room did not refuse for all")
+
+
+CHECKS = {
+    "budget": check_budget,
+    "equality": check_equality,
+    "narrow": check_narrow,
+    "collectives": check_collectives,
+}
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

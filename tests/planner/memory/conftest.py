@@ -28,7 +28,7 @@ EXACT = {
     "permute_fusion": True,
     "offload": False,
     "activation_recompute": False,
-    "modules": frozenset({"grouped_experts", "top_k_router", "lora_linear"}),
+    "modules": frozenset({"routed_experts", "expert_projections", "grouped_lora"}),
     "hooks": False,
 }
 
@@ -76,7 +76,9 @@ def draw_pricing():
             ExpertFacts(rng.randint(1, 8), rng.randint(1, 64), rng.randint(1, 64), 2)
             for _ in range(rng.randint(0, 2))
         ]
-        floor = ModelFloor(tuple(experts), (rng.randint(0, 4000),), rng.choice([0, 4, 4000]))
+        floor = ModelFloor(
+            tuple(experts), (rng.randint(0, 4000),), rng.choice([0, 4, 4000]), rng.choice([1, 1, 4])
+        )
         seen = []
         for _ in range(rng.randint(0, 4)):
             packed = rng.randint(1, rng.choice([10, 100, 10_000]))

@@ -55,7 +55,7 @@ OTHERS = {
     "permute_fusion": [None, False],
     "offload": [None, True],
     "activation_recompute": [None, True],
-    "modules": [None, frozenset(), frozenset({"grouped_experts", "somebody_elses_layer"})],
+    "modules": [None, frozenset(), frozenset({"grouped_lora", "somebody_elses_layer"})],
     "hooks": [None, True],
 }
 

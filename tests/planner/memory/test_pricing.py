@@ -33,6 +33,12 @@ def test_outputs_are_charged_where_they_are_more_than_any_layer():
     assert pricing.required_bytes(ForwardSize(100, 100, 1000)) == 4400
 
 
+def test_ranks_that_share_the_tokens_hold_their_share():
+    pricing = Pricing(ModelFloor(other_layers=(10,), token_ranks=4))
+    assert pricing.required_bytes(ForwardSize(40, 40)) == 110
+    assert pricing.required_bytes(ForwardSize(41, 41)) == 121
+
+
 def test_the_larger_of_floor_and_learned_rate_is_charged(observed):
     profile = observed(100, 400, 5_000, 0)
     assert Pricing(ModelFloor(other_layers=(60,)), profile).required_bytes(ForwardSize(100, 400)) == 6_600
