@@ -1,6 +1,8 @@
 import pytest
 
-from harness._campaign import campaign_names, load_campaign, parse_campaign, parse_shape
+from harness._campaign import campaign_names, load_campaign, model_config, parse_campaign, parse_shape
+from harness._workload import generate_rows
+from harness.model import preset
 from schemas import InvalidInputError, NotFoundError, ParallelShape
 
 TEXT = """
@@ -66,6 +68,18 @@ def test_every_shipped_campaign_expands(name: str) -> None:
     models = {cell.identity.model for cell in manifest.cells}
     assert {plan.identity.model for plan in manifest.cells if plan.identity.key in held} == models
     assert {plan.identity.model for plan in manifest.cells if plan.identity.key not in held} == models
+
+
+def test_the_gpu_campaign_has_whole_widths_on_one_device_and_fits_its_memory() -> None:
+    cells = load_campaign("h200-single").cells
+    assert {(c.device, c.dtype, c.identity.shape.world_size) for c in cells} == {("cuda", "bfloat16", 1)}
+    kept = {"attention": 112_500, "gdn": 422_000}  # bytes of a packed token for one layer's backward
+    for cell in cells:
+        config = model_config(cell.model, cell.dtype)
+        assert config.geometry() == preset(cell.model.preset).geometry()
+        rows = generate_rows(cell.workload.kind, cell.workload.parameters, vocabulary=config.vocab)
+        tokens = sum(len(row) for row in rows)
+        assert tokens * sum(kept[kind] for kind in config.kinds) < 70e9
 
 
 def test_a_path_is_read_as_a_file_and_its_workload_files_are_found_beside_it(tmp_path) -> None:

@@ -154,7 +154,7 @@ def test_every_candidate_layout_on_two_ranks_equals_one_rank(run_ranks, tp: int,
 
 
 @pytest.mark.parametrize(
-    ("tp", "cp", "ep", "etp"), [(1, 2, 2, 1), (2, 1, 2, 1), (2, 1, 1, 2)], ids=["cp2ep2", "tp2ep2", "tp2etp2"]
+    ("tp", "cp", "ep", "etp"), [(1, 2, 2, 1), (2, 1, 1, 1), (2, 1, 1, 2)], ids=["cp2ep2", "tp2", "tp2etp2"]
 )
 def test_experts_on_two_ranks_equal_one_rank(run_ranks, tp: int, cp: int, ep: int, etp: int):
     cases = [case(MOE, ("caterpillar", "nothing shared"))]
