@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, cast
 from planner._domain import DeviceClass, Domain, ModelGeometry, ParallelShape
 from planner._score import check_coefficients
 from planner._version import CoefficientVersion, Table
+from planner.memory._learned import LearnedMemory
+from planner.memory._pricing import KNOWN_FORMULAS
+from planner.memory._profile import MemoryProfile, Signature
 from schemas import CorruptionError, InvalidInputError, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from schemas import Certificate, CoefficientBundle, CoefficientTable
+    from schemas import Certificate, CoefficientBundle, CoefficientTable, MemoryModel
     from schemas import Domain as DomainRecord
 
 BUNDLE = "coefficients.json"
@@ -71,7 +74,8 @@ def open_bundle(
             "the bundle was changed after its registration: register it again from the ledger"
         )
     tables = tuple(_checked_table(table, files, source) for table in bundle.tables)
-    return CoefficientVersion(version, bundle.digest, tables, bundle.description, source)
+    memory = _learned_memory(bundle.memory, where) if bundle.memory else None
+    return CoefficientVersion(version, bundle.digest, tables, bundle.description, source, memory)
 
 
 def parse_bundle(data: bytes, where: str) -> "CoefficientBundle":
@@ -167,6 +171,22 @@ def plain_domain(record: "DomainRecord") -> Domain:
             {(_geometry(pair.geometry), _shape(pair.shape)): pair.reason for pair in record.withheld}
         ),
     )
+
+
+def _learned_memory(record: "MemoryModel", where: str) -> LearnedMemory:
+    formula = KNOWN_FORMULAS.get(record.formula)
+    if formula is None:
+        raise InvalidInputError(
+            f"{where}: memory.formula is {record.formula}; this program knows "
+            f"{', '.join(map(str, KNOWN_FORMULAS))}: update it, or load an earlier version"
+        )
+    profiles = {
+        Signature(**item.signature.plain()): MemoryProfile(
+            **{field.name: getattr(item, field.name) for field in fields(MemoryProfile)}
+        )
+        for item in record.profiles
+    }
+    return LearnedMemory(formula, MappingProxyType(profiles), record.digest)
 
 
 def _geometry(record: Any) -> ModelGeometry:

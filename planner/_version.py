@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from planner._domain import Domain, RuntimeFacts
 from planner._facts import ScoringFacts
 from planner._score import Coefficients
+from planner.memory._learned import LearnedMemory
 
 HAND_SET_TABLE = "hand-set"
 
@@ -66,6 +67,7 @@ class CoefficientVersion:
         tables: in the bundle's order.
         description: for people.
         source: where it was read from.
+        memory: how it prices memory; None where it says nothing of it.
     """
 
     version: int | None
@@ -73,6 +75,7 @@ class CoefficientVersion:
     tables: tuple[Table, ...]
     description: str
     source: str
+    memory: LearnedMemory | None = None
 
     def select_scoring(self, runtime: RuntimeFacts) -> Scoring:
         """Return the first table that admits the runtime, else version 1.

@@ -190,6 +190,7 @@ class VersionRegistered(Record):
     version: int = Field(ge=1)
     bundle_digest: str
     tables: tuple[RegisteredTable, ...]
+    memory_digest: str | None = Field(default=None, description="of the memory model in it, if any")
 
 
 class ReviewRecorded(Record):

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from schemas._base import Record
+from schemas._canonical import digest_json
 
 TRACE_STEPS_PER_EVENT = 5_000
 """Steps of a trace that one event carries: a line of the log stays below its limit."""
@@ -89,3 +90,33 @@ class AdmissionSplit(Record):
     predicted_peak_bytes: int = Field(ge=0)
     usable_limit_bytes: int
     parts: tuple[SplitPart, ...] = Field(min_length=2)
+
+
+class LearnedProfile(Record):
+    """The whole numbers learned of one signature; rates and the sharing ratio are in 2^-20."""
+
+    signature: MemorySignature
+    rate: int = Field(ge=0, description="greatest peak per priced token")
+    retained_rate: int = Field(ge=0, description="greatest retained memory per priced token")
+    sharing: int = Field(ge=1 << 20, description="least ratio of logical to packed tokens")
+    largest_tokens: int = Field(ge=1, description="priced tokens of the largest forward seen")
+    largest_packed: int = Field(ge=1)
+    largest_logical: int = Field(ge=1)
+    observations: int = Field(ge=1)
+
+
+class MemoryModel(Record):
+    """How a coefficient version prices memory: a formula, and what was learned for it.
+
+    Reviews are bound to its digest: another formula or another profile is another digest, without reviews.
+    """
+
+    formula: int = Field(ge=1)
+    profiles: tuple[LearnedProfile, ...] = ()
+    evidence_root: str = Field(description="Merkle root over the segments that the profiles stand on")
+    segments: tuple[str, ...] = Field(description="ids of those segments, ascending")
+
+    @property
+    def digest(self) -> str:
+        """sha256 of its canonical JSON."""
+        return digest_json(self.plain())

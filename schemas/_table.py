@@ -3,13 +3,14 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from schemas._base import Record
 from schemas._canonical import digest_json
 from schemas._cell import DeviceClass, Geometry, ParallelShape
+from schemas._memory import MemoryModel
 
 BUNDLE_SCHEMA = "layoutledger.coefficients.v1"
 BUNDLE_FILE = "coefficients.json"
@@ -68,6 +69,14 @@ class CoefficientBundle(Record):
     schema_name: Literal["layoutledger.coefficients.v1"] = Field(default=BUNDLE_SCHEMA, alias="schema")
     description: str = ""
     tables: tuple[CoefficientTable, ...] = ()
+    memory: MemoryModel | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """The bundle as plain JSON; without memory it is spelled as before there was any, digest and all."""
+        plain = super().plain()
+        if self.memory is None:
+            del plain["memory"]
+        return plain
 
     @property
     def digest(self) -> str:

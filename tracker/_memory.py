@@ -1,9 +1,12 @@
 """Memory in the ledger: observations and decisions are recorded, profiles are rebuilt from them."""
 
+import json
 from collections.abc import Iterable
+from dataclasses import asdict
 
-from planner.memory import MemoryProfile, Signature
-from schemas import NotFoundError, Record
+from harness.memory import trace_of_records
+from planner.memory import CURRENT_FORMULA, AllocatorTrace, MemoryProfile, Signature
+from schemas import LearnedProfile, MemoryModel, MemorySignature, MemoryTrace, NotFoundError, Record
 from tracker._ledger import Ledger
 
 MEMORY_TYPES = ("memory.observed", "memory.trace", "admission.refused", "admission.split")
@@ -61,3 +64,44 @@ def memory_profile(ledger: Ledger, signature: Signature) -> MemoryProfile:
         there = "\n  ".join(map(str, profiles)) or "(none)"
         raise NotFoundError(f"{ledger.store}: no memory observed under {signature}; there is:\n  {there}")
     return profiles[signature]
+
+
+def memory_model(ledger: Ledger, *, formula: int = CURRENT_FORMULA) -> MemoryModel:
+    """What a coefficient version is to know of memory: every profile of the log, and its evidence.
+
+    Args:
+        ledger: where the observations are.
+        formula: the estimate that the version is to use; another one is another digest, to be reviewed.
+
+    Raises:
+        NotFoundError: nothing was observed.
+    """
+    profiles = memory_profiles(ledger)
+    if not profiles:
+        raise NotFoundError(f"{ledger.store}: no memory was observed; record observations first")
+    rows = ledger.warehouse.query("SELECT DISTINCT segment FROM memory_observations").rows()
+    evidence = ledger.evidence([segment for (segment,) in rows])
+    return MemoryModel(
+        formula=formula,
+        profiles=tuple(
+            LearnedProfile(signature=MemorySignature(**asdict(signature)), **asdict(profile))
+            for signature, profile in profiles.items()
+        ),
+        evidence_root=evidence.root,
+        segments=evidence.segments,
+    )
+
+
+def memory_trace(ledger: Ledger, digest: str) -> AllocatorTrace:
+    """The allocator trace of that digest, as it was recorded; replaying it checks the digest.
+
+    Raises:
+        NotFoundError: the log has no such trace.
+        CorruptionError: parts of it are missing.
+    """
+    rows = ledger.warehouse.query("SELECT data FROM events WHERE type = 'memory.trace'").rows()
+    parts = [MemoryTrace.parse(json.loads(data), where=f"trace {digest}") for (data,) in rows]
+    found = {part.part: part for part in parts if part.trace == digest}
+    if not found:
+        raise NotFoundError(f"{ledger.store}: no trace {digest}")
+    return trace_of_records(list(found.values()))

@@ -18,6 +18,7 @@ from planner.memory._experts import (
     observed_path_doubts,
 )
 from planner.memory._ladder import TreeOrder, cut, ladder, lower_bound_bytes
+from planner.memory._learned import LearnedMemory
 from planner.memory._pricing import CURRENT_FORMULA, Formula, ModelFloor, Price, Pricing, combined_bytes
 from planner.memory._profile import ForwardSize, MemoryProfile, Observation, Signature, learn_profile
 from planner.memory._replay import Buffer, Replay, Stage, find_buffers, replay
@@ -35,6 +36,7 @@ __all__ = [
     "Formula",
     "ForwardSize",
     "LayoutChoice",
+    "LearnedMemory",
     "MemoryBudgetError",
     "MemoryProfile",
     "ModelFloor",

@@ -6,8 +6,9 @@ and knew only the smaller expert floor: growing a refused request by one token c
 replay what it predicted and to show the difference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal
 
 from planner.memory._experts import ExpertFacts, expert_bytes_per_token, fc2_floor_bytes, largest_layer_bytes
@@ -25,6 +26,7 @@ NEAR_SHARING: Final = (5, 4)
 
 Formula = Literal[1, 2]
 CURRENT_FORMULA: Final[Formula] = 2
+KNOWN_FORMULAS: Final[Mapping[int, Formula]] = MappingProxyType({1: 1, 2: 2})
 
 
 @dataclass(frozen=True, slots=True)

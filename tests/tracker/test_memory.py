@@ -1,17 +1,33 @@
 import json
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from planner.memory import ForwardSize, Observation, Signature, learn_profile
-from schemas import (
-    AdmissionRefused,
-    MemoryObserved,
-    MemorySignature,
-    NotFoundError,
+from harness._comm import single_process
+from harness.memory import (
+    BudgetedExecutor,
+    memory_signature,
+    model_floor,
+    observe_step,
+    report_observation,
 )
+from harness.model._decoder import build_model
+from harness.model._presets import preset
+from planner import build_prefix_tree, plan_layout
+from planner.memory import (
+    CURRENT_FORMULA,
+    ForwardSize,
+    Observation,
+    Pricing,
+    Signature,
+    learn_profile,
+    replay,
+)
+from schemas import AdmissionRefused, MemoryObserved, MemorySignature, NotFoundError
 from tracker._ledger import Ledger
-from tracker._memory import memory_profile, memory_profiles, record_memory
+from tracker._memory import memory_model, memory_profile, memory_profiles, memory_trace, record_memory
 
 TRAIN = Signature("qwen-like", "tp1cp1 sm_90", True, "loss")
 SCORE = Signature("qwen-like", "tp1cp1 sm_90", False, "logits")
@@ -113,3 +129,57 @@ def test_an_unknown_signature_names_those_there_are(ledger):
 def test_other_events_are_refused(ledger):
     with pytest.raises(ValueError, match=r"sample\.recorded"):
         record_memory(ledger, "demo", [("sample.recorded", observed(TRAIN, draw(random.Random(1)))[1])])
+
+
+def test_what_was_learned_becomes_a_record_with_its_evidence(ledger):
+    rng = random.Random(5)
+    seen = [draw(rng) for _ in range(3)]
+    segments = [record_memory(ledger, "demo", [observed(TRAIN, item)]) for item in seen]
+    model = memory_model(ledger)
+    assert model.formula == CURRENT_FORMULA
+    assert model.segments == tuple(sorted(segments))
+    assert [profile.observations for profile in model.profiles] == [3]
+    # The same learned numbers under another formula are another thing to review.
+    assert memory_model(ledger, formula=1).digest != model.digest == memory_model(ledger).digest
+
+
+def test_nothing_observed_is_no_memory_model(ledger):
+    record_memory(ledger, "demo", [])
+    with pytest.raises(NotFoundError, match="no memory was observed"):
+        memory_model(ledger)
+
+
+def test_from_a_real_step_through_the_log_to_the_next_step_inside_a_budget(ledger):
+    model = build_model(replace(preset("moe-tiny"), layers=1), single_process(), 3)
+    rows = [(np.arange(60) * 7 + row) % 256 for row in range(6)]
+    tree = build_prefix_tree(rows[:2])
+    signature = memory_signature(model, "cpu", grad=True, outputs="loss")
+    seen = observe_step(model, rows[:2], plan_layout(tree, tree.decisions))
+    events = []
+    report_observation(
+        seen, signature, Pricing(model_floor(model)), lambda type_, record: events.append((type_, record))
+    )
+    record_memory(ledger, "demo", events)
+    assert replay(memory_trace(ledger, seen.trace.digest)) == seen.replay
+
+    profile = memory_profile(ledger, signature)
+    assert profile == learn_profile([seen.observation])
+    pricing = Pricing(model_floor(model), profile)
+    whole = pricing.required_bytes(ForwardSize(360, 360))
+    events.clear()
+    executor = BudgetedExecutor(
+        model, signature, pricing, report=lambda type_, record: events.append((type_, record))
+    )
+    step = executor.run(rows, whole - 1)
+    assert len(step.admission.subforwards) > 1
+    record_memory(ledger, "demo", events)
+    (row,) = ledger.warehouse.query(
+        "SELECT data ->> '$.predicted_peak_bytes' FROM events WHERE type = 'admission.split'"
+    ).rows()
+    assert int(row[0]) == step.admission.required_bytes < whole
+
+
+def test_a_trace_that_was_not_recorded_is_not_found(ledger):
+    record_memory(ledger, "demo", [observed(TRAIN, Observation(ForwardSize(1, 1), 1, 1))])
+    with pytest.raises(NotFoundError, match="no trace"):
+        memory_trace(ledger, "0" * 64)

@@ -8,6 +8,7 @@ from schemas import (
     CoefficientBundle,
     CoefficientTable,
     InvalidInputError,
+    MemoryModel,
     RegisteredTable,
     Statement,
     canonical_json,
@@ -57,6 +58,9 @@ class Package:
             tags[f"ledger.table.{number}.id"] = table.table_id
             tags[f"ledger.table.{number}.digest"] = table.table_digest
             tags[f"ledger.table.{number}.certificate"] = table.certificate_digest
+        if self.bundle.memory:
+            tags["ledger.memory.digest"] = self.bundle.memory.digest
+            tags["ledger.memory.formula"] = str(self.bundle.memory.formula)
         return tags
 
     def description(self) -> str:
@@ -66,6 +70,8 @@ class Package:
         parts = [escape_markdown(self.bundle.description)] if self.bundle.description else []
         for table, statement in zip(self.bundle.tables, self.statements, strict=True):
             parts += _table_words(table, statement)
+        if self.bundle.memory:
+            parts.append(_memory_words(self.bundle.memory))
         text = "\n\n".join(parts)
         if len(text) <= DESCRIPTION_CHARACTERS:
             return text
@@ -83,8 +89,10 @@ def hand_set_package() -> Package:
     return Package(CoefficientBundle(description=HAND_SET), ())
 
 
-def make_bundle(statements: Sequence[Statement], description: str = "") -> CoefficientBundle:
-    """The bundle of certified tables: each table and domain as its certificate says."""
+def make_bundle(
+    statements: Sequence[Statement], description: str = "", *, memory: MemoryModel | None = None
+) -> CoefficientBundle:
+    """The bundle of certified tables: each table and domain as its certificate says; with a memory model."""
     return CoefficientBundle(
         description=description,
         tables=tuple(
@@ -98,6 +106,7 @@ def make_bundle(statements: Sequence[Statement], description: str = "") -> Coeff
             )
             for statement in statements
         ),
+        memory=memory,
     )
 
 
@@ -168,6 +177,14 @@ def _table_words(table: CoefficientTable, statement: Statement) -> list[str]:
         f"Certificate {statement.digest}\n\nEvidence root {escape_markdown(body.evidence.root)}",
         _coefficient_rows(table.coefficients),
     ]
+
+
+def _memory_words(memory: MemoryModel) -> str:
+    observations = sum(profile.observations for profile in memory.profiles)
+    return (
+        f"## Memory\n\nEstimate formula {memory.formula}, {len(memory.profiles)} profiles learned from "
+        f"{observations} observations.\n\nMemory model {memory.digest}"
+    )
 
 
 def _coefficient_rows(coefficients: Mapping[str, int]) -> str:

@@ -91,7 +91,11 @@ def _register_once(log: Log, models: Models, package: Package) -> int:
 
 def _record(log: Log, version: int, package: Package) -> None:
     fact = VersionRegistered(
-        model=MODEL, version=version, bundle_digest=package.bundle.digest, tables=package.tables()
+        model=MODEL,
+        version=version,
+        bundle_digest=package.bundle.digest,
+        tables=package.tables(),
+        memory_digest=package.bundle.memory.digest if package.bundle.memory else None,
     )
     with log.open_segment(MODEL, Unit.REGISTRATION, {"version": str(version)}) as segment:
         segment.append("version.registered", fact.plain())

@@ -61,13 +61,16 @@ def _find(log: Log, certificate: str) -> tuple[str, str]:
 
 
 def _certificates(log: Log) -> dict[str, str]:
-    """Digest and campaign of every certificate that was issued here, or stands in a registered version."""
+    """Digest and campaign of what can be reviewed: issued certificates, and all of registered versions."""
     registered = {
         table.certificate: each.campaign for each in registrations(log) for table in each.fact.tables
+    }
+    memory = {
+        each.fact.memory_digest: each.campaign for each in registrations(log) if each.fact.memory_digest
     }
     issued = {
         str(event.data["digest"]): event.subject["campaign"]
         for event in unit_events(log, Unit.CERTIFICATE)
         if event.type == "certificate.issued"
     }
-    return {**registered, **issued}
+    return {**registered, **memory, **issued}

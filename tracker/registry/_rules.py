@@ -50,6 +50,11 @@ def _certificates(log: Log, package: Package, check: CheckCertificate) -> Iterab
             if not verdict.passed:
                 yield f"{name}: gate {verdict.gate} failed on {verdict.group}"
         yield from review_lacks(log, statement.digest, name)
+    memory = package.bundle.memory
+    if memory:
+        # An estimate can be right and still be held back, and the other way round: both words are needed.
+        name = f"memory model {memory.digest[:12]} of formula {memory.formula}"
+        yield from review_lacks(log, memory.digest, name)
 
 
 def review_lacks(log: Log, certificate: str, name: str) -> Sequence[str]:
