@@ -12,7 +12,9 @@ WITH told AS (
         any_value(identity) AS identity,
         any_value(facts) AS facts,
         any_value(fingerprint) AS fingerprint,
-        any_value(data -> '$.environment') FILTER (type = 'cell.started') AS environment
+        any_value(data -> '$.environment') FILTER (type = 'cell.started') AS environment,
+        any_value(len(candidates)) AS candidates,
+        any_value(list_sum(list_transform(candidates, lambda item: item.n))) AS imported_samples
     FROM _facts
     WHERE type IN ('cell.started', 'cell.described', 'cell.completed', 'cell.failed', 'cell.imported')
       AND cell IS NOT NULL
@@ -33,7 +35,8 @@ SELECT
             ORDER BY attempt DESC
         ) = 1 AS counts,
     CASE WHEN outcome = 'cell.failed' THEN failure END AS failure,
-    engine, coalesce(started, ended) AS started, ended, wall_s, identity, facts, fingerprint, environment
+    engine, coalesce(started, ended) AS started, ended, wall_s, candidates,
+    CAST(imported_samples AS BIGINT) AS imported_samples, identity, facts, fingerprint, environment
 FROM told
 ORDER BY campaign, cell, attempt;
 
@@ -49,6 +52,8 @@ COMMENT ON COLUMN attempts.engine IS 'Engine that ran it';
 COMMENT ON COLUMN attempts.started IS 'When it began, UTC';
 COMMENT ON COLUMN attempts.ended IS 'When its outcome was recorded, UTC';
 COMMENT ON COLUMN attempts.wall_s IS 'Wall time in seconds';
+COMMENT ON COLUMN attempts.candidates IS 'Mandatory candidates that it lists';
+COMMENT ON COLUMN attempts.imported_samples IS 'Samples that the source of an imported cell gives, over its candidates';
 COMMENT ON COLUMN attempts.identity IS 'Workload, family, model, layers, shape, group';
 COMMENT ON COLUMN attempts.facts IS 'What the cost terms read of the cell beside the layout';
 COMMENT ON COLUMN attempts.fingerprint IS 'Execution fingerprint: samples with different ones never mix';

@@ -1,10 +1,15 @@
 CREATE VIEW candidates AS
 WITH listed AS (
-    SELECT campaign, cell, segment, seq, unnest(candidates) AS candidate, false AS automatic
-    FROM _facts WHERE candidates IS NOT NULL
-    UNION ALL
-    SELECT campaign, cell, segment, seq, automatic AS candidate, true AS automatic
-    FROM _facts WHERE automatic IS NOT NULL
+    SELECT campaign, cell, segment, seq, candidate.*
+    FROM (
+        SELECT campaign, cell, segment, seq, unnest(list_concat(
+            list_transform(candidates, lambda item: struct_pack(candidate := item, automatic := false)),
+            list_transform([automatic], lambda item: struct_pack(candidate := item, automatic := true))
+        )) AS candidate
+        FROM _facts
+        WHERE type IN ('cell.described', 'cell.imported')
+    )
+    WHERE candidate.candidate IS NOT NULL
 )
 SELECT
     listed.campaign, listed.cell, listed.segment AS attempt,

@@ -6,10 +6,13 @@ JOIN attempts ON attempts.campaign = measured.campaign AND attempts.cell = measu
     AND attempts.attempt = measured.attempt AND attempts.counts AND attempts.state = 'completed'
 WHERE candidate <> 'automatic'
 UNION ALL
-SELECT campaign, cell, attempt, candidate, 'imported' AS source,
-    imported_median_ms, imported_n, imported_spread_pct, NULL, NULL
-FROM candidates
-WHERE counts AND imported_median_ms IS NOT NULL
+SELECT imported.campaign, imported.cell, segment, candidate.label, 'imported',
+    candidate.median_ms, candidate.n, candidate.spread_pct, NULL, NULL
+FROM (
+    SELECT campaign, cell, segment, unnest(candidates) AS candidate FROM _facts WHERE type = 'cell.imported'
+) AS imported
+JOIN attempts ON attempts.campaign = imported.campaign AND attempts.cell = imported.cell
+    AND attempts.attempt = imported.segment AND attempts.counts AND attempts.state = 'imported'
 ORDER BY campaign, cell, candidate;
 
 COMMENT ON VIEW candidate_medians IS 'What each mandatory candidate measured, from the attempt that counts; imported cells with the same columns';

@@ -1,4 +1,5 @@
 CREATE VIEW pairs AS
+WITH medians AS MATERIALIZED (FROM candidate_medians)
 SELECT
     one.campaign, one.cell, one.candidate AS candidate_a, two.candidate AS candidate_b,
     one.median_ms AS median_a_ms, two.median_ms AS median_b_ms,
@@ -8,8 +9,8 @@ SELECT
     greatest(one.spread_pct, two.spread_pct) AS spread_pct,
     abs(one.median_ms - two.median_ms) / least(one.median_ms, two.median_ms) * 100
         > coalesce(campaigns.separation_pct, 3.0) AS separated
-FROM candidate_medians AS one
-JOIN candidate_medians AS two
+FROM medians AS one
+JOIN medians AS two
     ON two.campaign = one.campaign AND two.cell = one.cell AND two.candidate > one.candidate
 LEFT JOIN campaigns ON campaigns.campaign = one.campaign
 ORDER BY one.campaign, one.cell, candidate_a, candidate_b;

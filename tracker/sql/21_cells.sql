@@ -1,56 +1,64 @@
 CREATE VIEW cells AS
 WITH expected AS (
-    SELECT campaign, position, cell.* EXCLUDE (cell), cell.cell AS cell
-    FROM (
-        SELECT campaign, generate_subscripts(expected, 1) AS position, unnest(expected) AS cell FROM campaigns
-    )
+    SELECT campaign, position, item.cell AS cell, item.identity AS identity, item.dtype AS dtype,
+        item.held_out AS held_out
+    FROM (SELECT campaign, generate_subscripts(expected, 1) AS position, unnest(expected) AS item FROM campaigns)
 ),
 tried AS (
     SELECT
-        campaign, cell, count(*) AS attempts, count(*) FILTER (state IN ('failed', 'interrupted')) AS failed_attempts,
-        max(attempt) FILTER (counts) AS attempt, any_value(state) FILTER (counts) AS counting_state,
-        any_value(identity) FILTER (counts) AS counting_identity, any_value(identity) AS any_identity,
-        any_value(fingerprint.dtype) FILTER (counts) AS dtype
-    FROM attempts GROUP BY campaign, cell
+        campaign, cell, count(*) AS attempts,
+        count(*) FILTER (state IN ('failed', 'interrupted')) AS failed_attempts,
+        max(attempt) FILTER (counts) AS attempt, any_value(state) FILTER (counts) AS state,
+        any_value(identity) AS identity, any_value(fingerprint.dtype) FILTER (counts) AS dtype,
+        any_value(candidates) FILTER (counts) AS candidates,
+        any_value(imported_samples) FILTER (counts) AS imported_samples
+    FROM attempts
+    GROUP BY campaign, cell
 ),
 measured AS (
-    SELECT campaign, cell, count(*) AS candidates, sum(n) AS usable_samples
-    FROM candidate_medians GROUP BY campaign, cell
+    SELECT campaign, cell, attempt, count(*) AS candidates, CAST(sum(n) AS BIGINT) AS samples
+    FROM attempt_medians
+    WHERE candidate <> 'automatic'
+    GROUP BY campaign, cell, attempt
 ),
 running AS (SELECT DISTINCT campaign, cell FROM _running),
-every AS (
+known AS (
     SELECT campaign, cell FROM expected UNION SELECT campaign, cell FROM tried
     UNION SELECT campaign, cell FROM exclusions
 )
 SELECT
-    every.campaign, every.cell, expected.position, expected.cell IS NOT NULL AS expected,
+    known.campaign, known.cell, position, expected.cell IS NOT NULL AS expected,
     CASE
         WHEN exclusions.cell IS NOT NULL THEN 'excluded'
-        WHEN counting_state IS NOT NULL THEN counting_state
+        WHEN tried.state IS NOT NULL THEN tried.state
         WHEN running.cell IS NOT NULL THEN 'running'
-        WHEN coalesce(tried.failed_attempts, 0) > 0 THEN 'failed'
+        WHEN coalesce(failed_attempts, 0) > 0 THEN 'failed'
         ELSE 'missing'
     END AS state,
-    coalesce(expected.held_out, false) AS held_out,
-    coalesce(tried.attempts, 0) AS attempts, coalesce(tried.failed_attempts, 0) AS failed_attempts,
-    coalesce(measured.candidates, 0) AS candidates,
-    CAST(coalesce(measured.usable_samples, 0) AS BIGINT) AS usable_samples,
+    coalesce(held_out, false) AS held_out,
+    coalesce(attempts, 0) AS attempts, coalesce(failed_attempts, 0) AS failed_attempts,
+    -- An imported cell brings its aggregates instead of samples.
+    CASE WHEN imported_samples IS NULL THEN coalesce(measured.candidates, 0) ELSE tried.candidates END AS candidates,
+    coalesce(imported_samples, measured.samples, 0) AS usable_samples,
     tried.attempt,
-    known.workload, known.family, known.model, known.layers, known.shape.tp, known.shape.cp, known.shape.ep,
-    known.shape.etp, known."group" AS group_number,
+    coalesce(expected.identity, tried.identity).workload AS workload,
+    coalesce(expected.identity, tried.identity).family AS family,
+    coalesce(expected.identity, tried.identity).model AS model,
+    coalesce(expected.identity, tried.identity).layers AS layers,
+    coalesce(expected.identity, tried.identity).shape.tp AS tp,
+    coalesce(expected.identity, tried.identity).shape.cp AS cp,
+    coalesce(expected.identity, tried.identity).shape.ep AS ep,
+    coalesce(expected.identity, tried.identity).shape.etp AS etp,
+    coalesce(expected.identity, tried.identity)."group" AS group_number,
     coalesce(expected.dtype, tried.dtype) AS dtype, exclusions.reason AS exclusion_reason
-FROM (
-    SELECT every.*, coalesce(expected.identity, counting_identity, any_identity) AS known
-    FROM every
-    LEFT JOIN expected ON expected.campaign = every.campaign AND expected.cell = every.cell
-    LEFT JOIN tried ON tried.campaign = every.campaign AND tried.cell = every.cell
-) AS every
-LEFT JOIN expected ON expected.campaign = every.campaign AND expected.cell = every.cell
-LEFT JOIN tried ON tried.campaign = every.campaign AND tried.cell = every.cell
-LEFT JOIN measured ON measured.campaign = every.campaign AND measured.cell = every.cell
-LEFT JOIN running ON running.campaign = every.campaign AND running.cell = every.cell
-LEFT JOIN exclusions ON exclusions.campaign = every.campaign AND exclusions.cell = every.cell
-ORDER BY every.campaign, expected.position NULLS LAST, every.cell;
+FROM known
+LEFT JOIN expected ON expected.campaign = known.campaign AND expected.cell = known.cell
+LEFT JOIN tried ON tried.campaign = known.campaign AND tried.cell = known.cell
+LEFT JOIN measured ON measured.campaign = known.campaign AND measured.cell = known.cell
+    AND measured.attempt = tried.attempt
+LEFT JOIN running ON running.campaign = known.campaign AND running.cell = known.cell
+LEFT JOIN exclusions ON exclusions.campaign = known.campaign AND exclusions.cell = known.cell
+ORDER BY known.campaign, position NULLS LAST, known.cell;
 
 COMMENT ON VIEW cells IS 'Every expected cell of every campaign, and unexpected ones that were measured: where it stands';
 COMMENT ON COLUMN cells.campaign IS 'Campaign';

@@ -55,7 +55,7 @@ def test_noise_and_unusable(measured, warehouse):
     )
     measured.complete(segment, cell)
     rows = answer(warehouse, "noise")
-    assert [row["spread_pct"] for row in rows] == [120.0, 120.0, 0.0]
+    assert [row["spread_pct"] for row in rows] == [150.0, 150.0, 0.0]
     assert (rows[-1]["ties"], rows[-1]["pairs"]) == (3, 3)
     assert answer(warehouse, "unusable") == [
         {"campaign": "demo", "role": "measured", "reason": "compiled", "samples": 1}
