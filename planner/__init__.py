@@ -27,6 +27,7 @@ from planner._tree import PrefixTree, Segment, build_prefix_tree
 from planner._version import CoefficientVersion, OutsideDomainWarning, Scoring, Table
 
 if TYPE_CHECKING:
+    from planner._config import read_model_config
     from planner._load import OfflineWarning, load
     from planner._registry import BUNDLE_DIGEST_TAG
 
@@ -34,6 +35,7 @@ _LOADED_LATE = {
     "BUNDLE_DIGEST_TAG": "planner._registry",
     "OfflineWarning": "planner._load",
     "load": "planner._load",
+    "read_model_config": "planner._config",
 }
 
 
@@ -86,6 +88,7 @@ __all__ = [
     "mandatory_candidates",
     "memory_bucket",
     "plan_layout",
+    "read_model_config",
     "rerank_layouts",
     "score_features",
     "score_layout",

@@ -1,7 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner import _candidates as candidates
 from planner import build_prefix_tree, mandatory_candidates, naive
+from planner._decisions import forest_of
 
 
 @given(data=st.data())
@@ -31,3 +33,26 @@ def test_nothing_to_share_leaves_one_candidate_with_every_name(make_rows):
         "savings_plateau_99",
     )
     assert only.span_thresholds == (1,)
+
+
+def test_a_search_starts_from_the_whole_family_where_it_is_not_vast(make_rows):
+    forest = forest_of(build_prefix_tree(make_rows([[(s, 3) for s in range(1, k + 2)] for k in range(30)])))
+    assert candidates.search_family(forest).labels == candidates.mandatory_family(forest).labels
+
+
+def test_a_vast_family_is_thinned_evenly(make_rows, monkeypatch):
+    monkeypatch.setattr(candidates, "LARGEST_FAMILY", 100)
+    monkeypatch.setattr(candidates, "THINNED", 5)
+    forest = forest_of(build_prefix_tree(make_rows([[(s, s) for s in range(1, k + 2)] for k in range(30)])))
+    whole, thinned = candidates.mandatory_family(forest), candidates.search_family(forest)
+    assert set(thinned.labels) < set(whole.labels)
+    assert {0, (1 << forest.count) - 1} < set(thinned.labels)
+    depths = {label for labels in thinned.labels.values() for label in labels if label.startswith("uniform")}
+    assert depths == {f"uniform_depth_{depth}" for depth in (0, 1, 8, 15, 22, 29)}
+
+
+def test_thresholds_are_walked_in_parts_that_agree(make_rows, monkeypatch):
+    forest = forest_of(build_prefix_tree(make_rows([[(s, s) for s in range(1, k + 2)] for k in range(30)])))
+    whole = candidates.mandatory_family(forest)
+    monkeypatch.setattr(candidates, "CELLS_AT_ONCE", 100)
+    assert candidates.mandatory_family(forest).thresholds == whole.thresholds
