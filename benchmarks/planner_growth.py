@@ -3,7 +3,8 @@
     python benchmarks/planner_growth.py [--out growth.png] [--json]
 
 Two families: *wide* (16 rows a prompt in 4 branches each, up to 100,000 rows) and *deep* (a chain of which
-each row is one step longer, up to 10,000 levels). CPU seconds of one thread, and the peak of the process's memory.
+each row is one step longer, up to 10,000 levels). CPU seconds of one thread, and the peak of the
+process's memory.
 """
 
 import argparse

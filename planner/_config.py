@@ -1,7 +1,7 @@
 """A model's geometry and layer counts, read from its configuration; never from its name."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from planner._domain import ModelGeometry
 
@@ -55,13 +55,12 @@ def _gdn_layers(read: "_Fields", layers: int) -> int:
 
 class _Fields:
     def __init__(self, config: Any) -> None:
-        self._config = config
+        self._config: Any = config
         self._config = self.get("text_config") or config
 
     def get(self, name: str) -> Any:
-        if isinstance(self._config, Mapping):
-            return cast("Mapping[str, Any]", self._config).get(name)
-        return getattr(self._config, name, None)
+        config: Any = self._config
+        return config.get(name) if isinstance(self._config, Mapping) else getattr(config, name, None)
 
     def first(self, *names: str) -> int:
         """The first of several fields that is there, else 0."""
