@@ -72,18 +72,33 @@ def naive_refine(cells, terms, start):
 
 
 TERMS_USED = ("token_per_rank", "tiny_segment_per_layer", "gdn_level", "level_cp_per_layer")
-TRUTH = dict(zip(TERMS_USED, (2000, 40_000, 600_000, 90_000), strict=True))
+TRUTH = dict(zip(TERMS_USED, (2000, 4_000_000, 30_000_000, 9_000_000), strict=True))
+MOSTLY_TOKENS = dict(zip(TERMS_USED, (2000, 40_000, 600_000, 90_000), strict=True))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_refinement_is_the_plain_one(make_cells, seed):
-    cells = make_cells(6, TRUTH, seed=seed, noise=0.1, candidates=5)
+# Of whole, of a hundred and of a few integers a token: rounding then matters more and more.
+@pytest.mark.parametrize("device", [1.0, 0.05, 0.001])
+@pytest.mark.parametrize("truth", [TRUTH, MOSTLY_TOKENS], ids=["dear-levels", "mostly-tokens"])
+@pytest.mark.parametrize("seed", range(5))
+def test_refinement_is_the_plain_one(make_cells, seed, device, truth):
+    truth = {name: value * device for name, value in truth.items()}
+    cells = make_cells(6, truth, seed=seed, noise=0.3, candidates=5)
     evidence = compile_cells(cells, TERMS_USED)
     start = least_squares(evidence, within_cells(evidence))
     expected, expected_loss = naive_refine(cells, TERMS_USED, start.tolist())
     found, loss = refine(RegretLoss.of(evidence), start)
     assert found.tolist() == expected
     assert loss == pytest.approx(expected_loss, abs=1e-9)
+
+
+@pytest.mark.parametrize("absent", range(4))
+def test_a_term_that_the_start_lacks_enters_as_in_the_plain_search(make_cells, absent):
+    cells = make_cells(6, TRUTH, seed=absent, noise=0.05, candidates=5)
+    evidence = compile_cells(cells, TERMS_USED)
+    start = least_squares(evidence, within_cells(evidence))
+    start[absent] = 0.0
+    expected, _ = naive_refine(cells, TERMS_USED, start.tolist())
+    assert refine(RegretLoss.of(evidence), start)[0].tolist() == expected
 
 
 def test_refinement_never_ends_above_its_start(make_cells):
