@@ -25,12 +25,12 @@ def make_model():
 
 @pytest.fixture
 def make_rows():
-    """Rows of random tokens that share their first `PREFIX`."""
+    """Rows of random tokens and different lengths that share their first `PREFIX`."""
 
     def make(count, tail=TAIL):
         rng = np.random.default_rng(count)
         start = rng.integers(0, 256, PREFIX)
-        return [np.concatenate([start, np.array([row]), rng.integers(0, 256, tail)]) for row in range(count)]
+        return [np.concatenate([start, np.array([row]), rng.integers(0, 256, tail + 3 * (row % 3))]) for row in range(count)]
 
     return make
 

@@ -15,6 +15,7 @@ def facts_of(model):
 
 def require_seven(points, layers, tokens, facts):
     assert len(points) == layers
+    assert len({buffer for found in points for buffer in found.values()}) == 7 * layers
     for found in points:
         assert len(found) == 7
         ranges = sorted((buffer.address, buffer.address + buffer.size) for buffer in found.values())
