@@ -32,6 +32,21 @@ def naive_admission(rows, pricing, limit):
     return None, least
 
 
+@pytest.mark.parametrize("sharing", (1, 3, 8))
+@pytest.mark.parametrize("edge", (8, 63, 64, 65, 80, 800))
+def test_a_refused_batch_is_refused_with_one_token_more(edge, sharing, hand_set_choice):
+    """Equal rows share all that they have; the window of what was seen ends at the edge or a little past it."""
+    seen = -(-edge // 8)
+    profile = learn_profile([Observation(ForwardSize(seen, seen * sharing), seen * 1000, seen * 100)])
+    pricing = Pricing(ModelFloor(other_layers=(20,)), profile)
+    for tokens in (edge, 8 * seen):
+        for limit in (tokens * 22, tokens * 1000, tokens * 1100 - 1):
+            for grown in (tokens, tokens + 1):
+                with pytest.raises(MemoryBudgetError):
+                    admit([np.arange(grown)] * sharing, pricing, limit, hand_set_choice)
+        assert admit([np.arange(tokens)] * sharing, pricing, tokens * 1100, hand_set_choice)
+
+
 def test_a_batch_that_fits_runs_whole(flat_rows, plain_pricing, hand_set_choice):
     found = admit(flat_rows(4, 3, 5), plain_pricing, 20_000, hand_set_choice)
     assert len(found.subforwards) == 1
