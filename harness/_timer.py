@@ -10,7 +10,6 @@ import torch
 from harness._guards import CompileWatch
 
 NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-_TASKS = "/proc/self/task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +24,16 @@ class LocalSample:
 
 
 def run_delay_ns() -> int:
-    """Nanoseconds that this process's threads were ready and had no processor; 0 where the kernel is silent.
+    """Nanoseconds that the calling thread was ready and had no processor; 0 where the kernel is silent.
 
-    The second field of `/proc/self/task/*/schedstat`, summed over the threads alive now.
+    The second field of `/proc/thread-self/schedstat`. The calling thread computes forward and backward; the
+    transport's own threads wait beside it on every quiet machine as soon as ranks fill the processors.
     """
-    total = 0
     try:
-        tasks = os.listdir(_TASKS)
-    except FileNotFoundError:
+        with open("/proc/thread-self/schedstat", "rb") as handle:
+            return int(handle.read().split()[1])
+    except (OSError, IndexError, ValueError):
         return 0
-    for task in tasks:
-        try:
-            with open(f"{_TASKS}/{task}/schedstat", "rb") as handle:
-                total += int(handle.read().split()[1])
-        except (OSError, IndexError, ValueError):
-            continue
-    return total
 
 
 def steal_ns() -> int:

@@ -57,7 +57,7 @@ class Gates(Record):
 class FitArguments(Record):
     """Which method over which terms."""
 
-    method: str = Field(default="nnls-regret", min_length=1)
+    method: str = Field(default="rank-margin", min_length=1)
     terms: tuple[str, ...] = Field(min_length=1)
 
 
