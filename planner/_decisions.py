@@ -7,6 +7,7 @@ form a forest of their own. Bit ``i`` of a mask says that decision ``i`` is shar
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -110,12 +111,14 @@ class DecisionForest:
         return tuple(node for node, bit in zip(self.nodes, bin(mask)[:1:-1], strict=False) if bit == "1")
 
 
+_forests: WeakKeyDictionary[PrefixTree, DecisionForest] = WeakKeyDictionary()
+
+
 def forest_of(tree: PrefixTree) -> DecisionForest:
     """Return the decisions of a tree as columns; made once a tree object."""
-    forest = tree.__dict__.get("_forest")
+    forest = _forests.get(tree)
     if forest is None:
-        forest = _decision_forest(tree)
-        tree.__dict__["_forest"] = forest
+        forest = _forests[tree] = _decision_forest(tree)
     return forest
 
 
