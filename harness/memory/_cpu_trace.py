@@ -18,8 +18,8 @@ _Raw = tuple[int, int, str, int, int, str]
 def record_cpu_trace(call: Callable[[], object]) -> AllocatorTrace:
     """Run the call under the profiler and return its allocator trace; never inside a timed round.
 
-    A free of what was allocated before is not in the profiler's events: bytes in use are counted from the
-    start of the call and never fall below.
+    Frees of what was allocated before are left out: bytes in use are counted from the start of the call and
+    never fall below.
     """
     # Garbage of before, collected in the middle, would give room that nobody counts.
     gc.collect()
@@ -34,12 +34,27 @@ def cpu_trace(roots: Sequence[Any]) -> AllocatorTrace:
     found: list[_Raw] = []
     for root in roots:
         _walk(root, found)
-    # Stable: what happened in the same nanosecond keeps the order of the tree.
+    # What happened in the same nanosecond keeps the order of the tree.
+    records = _without_older(sorted(found, key=lambda raw: raw[:2]))
     steps = [
         TraceStep(order, kind, address, size, label)  # type: ignore[arg-type]
-        for order, (_, _, kind, address, size, label) in enumerate(sorted(found, key=lambda raw: raw[:2]))
+        for order, (_, _, kind, address, size, label) in enumerate(records)
     ]
     return seal_trace("cpu-profiler", 1, steps, from_start=True)
+
+
+def _without_older(records: list[_Raw]) -> Iterator[_Raw]:
+    """Leave out frees of ranges from before the trace.
+
+    The profiler tells few of them, with the size of whatever it saw at that address in an earlier session.
+    """
+    allocated: set[int] = set()
+    for record in records:
+        kind, address = record[2:4]
+        if kind == "alloc":
+            allocated.add(address)
+        if kind != "free" or address in allocated:
+            yield record
 
 
 def _walk(root: Any, found: list[_Raw]) -> None:

@@ -118,6 +118,11 @@ def test_decisions_are_events(ledger):
     ).rows()
     assert row[:2] == (segment, "memory_observation")
     assert json.loads(row[2]) == refused.plain()
+    assert list(
+        ledger.warehouse.query(
+            "SELECT admitted, subforwards, predicted_peak_bytes, suggestion FROM admissions"
+        ).rows()
+    ) == [(False, None, 100, "raise the limit")]
 
 
 def test_an_unknown_signature_names_those_there_are(ledger):
@@ -173,10 +178,11 @@ def test_from_a_real_step_through_the_log_to_the_next_step_inside_a_budget(ledge
     step = executor.run(rows, whole - 1)
     assert len(step.admission.subforwards) > 1
     record_memory(ledger, "demo", events)
-    (row,) = ledger.warehouse.query(
-        "SELECT data ->> '$.predicted_peak_bytes' FROM events WHERE type = 'admission.split'"
+    ((admitted, parts, predicted, limit),) = ledger.warehouse.query(
+        "SELECT admitted, subforwards, predicted_peak_bytes, usable_limit_bytes FROM admissions"
     ).rows()
-    assert int(row[0]) == step.admission.required_bytes < whole
+    assert (admitted, parts) == (True, len(step.admission.subforwards))
+    assert predicted == step.admission.required_bytes <= limit == whole - 1
 
 
 def test_a_trace_that_was_not_recorded_is_not_found(ledger):

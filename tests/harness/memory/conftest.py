@@ -30,7 +30,10 @@ def make_rows():
     def make(count, tail=TAIL):
         rng = np.random.default_rng(count)
         start = rng.integers(0, 256, PREFIX)
-        return [np.concatenate([start, np.array([row]), rng.integers(0, 256, tail + 3 * (row % 3))]) for row in range(count)]
+        return [
+            np.concatenate([start, np.array([row]), rng.integers(0, 256, tail + 3 * (row % 3))])
+            for row in range(count)
+        ]
 
     return make
 

@@ -53,8 +53,9 @@ def test_the_replay_agrees_with_the_profilers_own_account_at_every_event():
 
 
 def test_a_tensor_from_before_that_is_freed_inside_leaves_no_trace():
-    """The profiler leaves such a free out, so memory in use is never put below what it was at the start."""
-    old = [torch.empty(1000)]
+    """Nor does one that an earlier session saw allocated: memory in use is never put below where it began."""
+    old = []
+    record_cpu_trace(lambda: old.append(torch.empty(1000)))
 
     def call():
         old.clear()

@@ -35,7 +35,7 @@ def naive_admission(rows, pricing, limit):
 @pytest.mark.parametrize("sharing", (1, 3, 8))
 @pytest.mark.parametrize("edge", (8, 63, 64, 65, 80, 800))
 def test_a_refused_batch_is_refused_with_one_token_more(edge, sharing, hand_set_choice):
-    """Equal rows share all that they have; the window of what was seen ends at the edge or a little past it."""
+    """Equal rows share all that they have; the window of what was seen ends at the edge or shortly after."""
     seen = -(-edge // 8)
     profile = learn_profile([Observation(ForwardSize(seen, seen * sharing), seen * 1000, seen * 100)])
     pricing = Pricing(ModelFloor(other_layers=(20,)), profile)
