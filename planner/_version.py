@@ -2,11 +2,14 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner._domain import Domain, RuntimeFacts
 from planner._facts import ScoringFacts
 from planner._score import Coefficients
-from planner.memory._learned import LearnedMemory
+
+if TYPE_CHECKING:
+    from planner.memory._learned import LearnedMemory
 
 HAND_SET_TABLE = "hand-set"
 
@@ -75,7 +78,7 @@ class CoefficientVersion:
     tables: tuple[Table, ...]
     description: str
     source: str
-    memory: LearnedMemory | None = None
+    memory: "LearnedMemory | None" = None
 
     def select_scoring(self, runtime: RuntimeFacts) -> Scoring:
         """Return the first table that admits the runtime, else version 1.
