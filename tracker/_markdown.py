@@ -2,10 +2,11 @@
 
 import re
 
-# Everything that Markdown or HTML could take for markup, and characters that hide or reorder text. An underscore
-# between letters, or a hyphen that begins no line, is only itself.
+# Everything that Markdown or HTML could take for markup. An underscore between letters, or a hyphen that
+# begins no line, is only itself.
 _MARKUP = re.compile(r"[\\`*{}\[\]()#+!|<>~&]|(?<![^\W_])_|_(?![^\W_])|^[-=]|-(?=-)")
 _NUMBERED = re.compile(r"^(\d+)[.]")
+# Characters that break lines, hide text or reorder it.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 # A bare address would become a link without any markup.
 _LINK = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")

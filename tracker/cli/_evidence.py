@@ -86,7 +86,7 @@ def sql(query: str, form: str, parquet: Path | None, allow_files: bool, store: P
 
     \b
     Examples:
-      layoutledger sql "select cell, label, median_ms from candidate_medians order by all"
+      layoutledger sql "select cell, candidate, median_ms from candidate_medians order by all"
       layoutledger sql "select kind, count(*) from failures group by all" --format json
     """
     from tracker._ledger import Ledger

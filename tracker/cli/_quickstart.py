@@ -98,5 +98,5 @@ def show_summary(store: Path, result: "QuickstartResult") -> None:
     say(f"Ledger: {store}/log (the truth), {store}/warehouse (SQL), {store}/mlflow (runs and registry)")
     say(f"{len(result.mirrored.created)} runs mirrored to MLflow; {result.wall_s:.0f} s in all. Go on with:")
     say("  layoutledger ui")
-    say('  layoutledger sql "select cell, label, median_ms from candidate_medians order by all"')
+    say('  layoutledger sql "select cell, candidate, median_ms from candidate_medians order by all"')
     say(f"  layoutledger plan --version {result.version}")
