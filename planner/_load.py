@@ -192,7 +192,7 @@ def _remembered(cache: BundleCache, key: str, address: Address, error: StoreUnav
     warnings.warn(
         f"{address.text}: the registry does not answer; using version {version}, as it last resolved",
         OfflineWarning,
-        stacklevel=6,
+        stacklevel=5,
     )
     return _cached(cache, address, version, digest)
 
