@@ -14,6 +14,7 @@ from schemas import (
     Statement,
 )
 from tracker._ledger import Ledger
+from tracker._registration import refuse_late_registration, refuse_misused
 from tracker.certificate import (
     Check,
     build_statement,
@@ -51,9 +52,12 @@ def certify_fit(ledger: Ledger, campaign: str, fit: str | None = None) -> Issued
     Raises:
         NotFoundError: no such campaign or fit.
         GateFailedError: a gate failed; the refusal is recorded.
+        IncompleteEvidenceError: the fit trained on a held-out cell, or the manifest came after a sample.
     """
     fit_id = fit or _latest_fit(ledger, campaign)
     result = ledger.fit(campaign, fit_id)
+    refuse_late_registration(campaign, ledger.opened(campaign), ledger.first_sample(campaign))
+    refuse_misused(ledger.manifest(campaign), result)
     failed = tuple(
         f"{v.gate} on {v.group}: {v.value} (limit {v.limit})" for v in result.gates if not v.passed
     )

@@ -7,6 +7,7 @@ from fit import METHODS, MethodReport, compare
 from schemas import FitCompleted
 from tracker._fitting import fit_cells, judge_evidence, refuse_incomplete
 from tracker._ledger import Ledger
+from tracker._registration import refuse_late_registration
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,11 @@ def fit_campaign(ledger: Ledger, campaign: str, *, method: str | None = None) ->
 
     Raises:
         NotFoundError: no such campaign.
-        IncompleteEvidenceError: cells missing, unexpected, of two fingerprints or with too few samples.
+        IncompleteEvidenceError: cells missing, unexpected, of two fingerprints or with too few samples;
+            or the manifest was registered after the first sample.
     """
     manifest = ledger.manifest(campaign)
+    refuse_late_registration(campaign, ledger.opened(campaign), ledger.first_sample(campaign))
     segments = ledger.evidence_segments(campaign)
     cells = ledger.certified_cells(campaign, segments)
     exclusions = ledger.exclusions(campaign, segments)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fit import FitCell, fit_table, gate_verdicts, judge, judge_groups, judge_hand_set
 from schemas import Certificate, FitCompleted, LayoutLedgerError, Statement, table_digest
 from tracker._fitting import fit_cells
+from tracker._registration import misused_cells, registered_before
 from tracker.certificate._build import build_statement, measured_domain
 from tracker.certificate._sources import CertificateSource
 
@@ -64,6 +65,7 @@ def check_log(statement: Statement, source: CertificateSource) -> Iterator[Check
         fit = source.fit(certificate.campaign, certificate.fit)
         yield Check("fit in the log", True, certificate.fit)
         yield _order(certificate, source)
+        yield _apart(certificate, fit, source)
         yield _root(certificate, source)
         yield _again(statement, fit, source)
     except LayoutLedgerError as error:
@@ -153,9 +155,15 @@ def _claim(name: str, claimed: object, compute: Callable[[], object]) -> Check:
 def _order(certificate: Certificate, source: CertificateSource) -> Check:
     opened, first = source.opened(certificate.campaign), source.first_sample(certificate.campaign)
     same = source.manifest(certificate.campaign).digest == certificate.manifest_digest
-    before = first is None or opened < first
+    before = registered_before(opened, first)
     detail = f"opened {opened}, first sample {first or 'imported'}"
     return Check("manifest registered before the first sample", same and before, detail)
+
+
+def _apart(certificate: Certificate, fit: FitCompleted, source: CertificateSource) -> Check:
+    wrong = misused_cells(source.manifest(certificate.campaign), fit)
+    detail = f"{len(fit.training_cells)} fitted on, {len(fit.holdout_cells)} judged on"
+    return Check("no held-out cell was fitted on", not wrong, "; ".join(wrong) or detail)
 
 
 def _root(certificate: Certificate, source: CertificateSource) -> Check:
