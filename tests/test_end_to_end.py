@@ -4,8 +4,11 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+
+from planner import OutsideDomainWarning, ParallelShape, RuntimeFacts, load
 
 CAMPAIGN = """
 campaign = "small"
@@ -88,3 +91,40 @@ def test_from_a_campaign_file_to_a_planned_batch(program, tmp_path):
     assert runs["created"] == []
     again = json.loads(program("quickstart", "--campaign", campaign, "--json"))
     assert again["table"] == result["table"]
+
+
+def test_a_bundle_of_tables_measured_here_and_on_h200_serves_each_its_own(program, tmp_path, shared):
+    campaign = tmp_path / "small.toml"
+    campaign.write_text(CAMPAIGN)
+    program("quickstart", "--campaign", campaign, "--json")
+    program("import", "art-certificate", shared / "evidence" / "h200-dense-h2560.certificate.json")
+    for verb in ("fit", "certify"):
+        program(verb, "dense-h2560-h200-bf16", "--json")
+    both = json.loads(program("register", "small", "dense-h2560-h200-bf16", "--json"))
+    assert both["version"] == 3
+
+    store = f"sqlite:///{tmp_path}/ledger/mlflow/mlflow.db"
+    version = load("layout-cost", version=3, tracking_uri=store)
+    here, h200 = (table.domain for table in version.tables)
+    for table in version.tables:
+        domain = table.domain
+        runtime = RuntimeFacts(
+            next(iter(domain.device_classes)),
+            next(iter(domain.dtypes)),
+            next(iter(domain.geometries)),
+            ParallelShape(),
+            layers=4,
+            gdn_layers=3,
+        )
+        assert version.select_scoring(runtime).coefficients == table.coefficients
+        for elsewhere in (
+            replace(runtime, device=replace(runtime.device, memory="70g-to-120g")),
+            replace(runtime, dtype="float16"),
+            replace(runtime, geometry=replace(runtime.geometry, hidden_size=77)),
+            replace(runtime, geometry=replace(runtime.geometry, moe_experts=8, moe_topk=2)),
+            replace(runtime, shape=ParallelShape(tp=8)),
+            replace(runtime, grad=False),
+        ):
+            with pytest.warns(OutsideDomainWarning):
+                assert version.select_scoring(elsewhere).coefficients is None
+    assert set(here.device_classes).isdisjoint(h200.device_classes)
