@@ -10,7 +10,8 @@ from schemas import LayoutLedgerError
 EXIT_CODES = """\
 Exit codes: 0 done; 1 other error; 2 bad input; 3 not found; 4 incomplete evidence; 5 a gate failed;
 6 corruption; 7 store or server unavailable; 8 campaign ended with failed cells; 9 promotion refused;
-10 a measurement could not run; 130 interrupted."""
+10 a measurement could not run; 11 a memory budget holds no plan; 12 a split forward ended part way;
+130 interrupted."""
 
 
 def run(command: click.Command) -> None:
