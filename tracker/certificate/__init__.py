@@ -2,16 +2,20 @@
 
 from tracker.certificate._build import build_statement, measured_domain
 from tracker.certificate._check import Check, check_file, check_log, check_refit
+from tracker.certificate._diff import CertificateDiff, ChangedSelection, diff_certificates
 from tracker.certificate._file import read_statement, render_statement
 from tracker.certificate._sources import CertificateSource
 
 __all__ = [
+    "CertificateDiff",
     "CertificateSource",
+    "ChangedSelection",
     "Check",
     "build_statement",
     "check_file",
     "check_log",
     "check_refit",
+    "diff_certificates",
     "measured_domain",
     "read_statement",
     "render_statement",

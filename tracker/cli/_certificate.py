@@ -1,5 +1,6 @@
 """`certify` and `certificate`: bind a table to its evidence; recompute what a certificate says."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -34,26 +35,41 @@ def certify(campaign: str | None, fit_id: str | None, store: Path, as_json: bool
 
 @click.group()
 def certificate() -> None:
-    """Show, check and export certificates."""
+    """Show, check, compare, sign and export certificates."""
 
 
 @certificate.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--refit", is_flag=True, help="Repeat the fit too and demand identical integers.")
+@click.option(
+    "--from",
+    "origin",
+    type=click.Choice(["ledger", "file", "mlflow"]),
+    default="ledger",
+    show_default=True,
+    help="What to trust: the ledger's log, the file alone, or what the tracking store alone holds.",
+)
 @store_option
 @json_option
-def check(file: Path, refit: bool, store: Path, as_json: bool) -> None:
+def check(file: Path, refit: bool, origin: str, store: Path, as_json: bool) -> None:
     """Recompute everything that a certificate FILE says.
 
-    From the log, where the ledger holds its campaign; else from the file alone, and it says so.
+    From the log, where the ledger holds its campaign; else from the file alone, and it says so. `--from
+    mlflow` fetches the segments from the tracking store, verifies each line, and recomputes from those alone.
 
     \b
     Example: layoutledger certificate check ledger/certificates/cpu-quick-1a2b3c4d5e6f.json --refit
     """
     from tracker._certificates import check_certificate
     from tracker._ledger import Ledger
+    from tracker._tracked import check_alone, check_tracked
 
-    digest, checks = check_certificate(file, Ledger(store), refit=refit)
+    if origin == "mlflow":
+        digest, checks = check_tracked(file, store, refit=refit)
+    elif origin == "file":
+        digest, checks = check_alone(file, refit=refit)
+    else:
+        digest, checks = check_certificate(file, Ledger(store), refit=refit)
     failed = [item for item in checks if not item.passed]
     if as_json:
         items = [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in checks]
@@ -118,3 +134,90 @@ def export(digest: str, output: Path | None, store: Path) -> None:
         return
     output.write_bytes(data)
     say(f"written: {output}")
+
+
+@certificate.command()
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@json_option
+def diff(first: Path, second: Path, as_json: bool) -> None:
+    """Show what the SECOND certificate says otherwise: rules, cells, coefficients, selections.
+
+    \b
+    Example: layoutledger certificate diff before.json after.json
+    """
+    from tracker.certificate import diff_certificates, read_statement
+
+    found = diff_certificates(read_statement(first).predicate, read_statement(second).predicate)
+    if as_json:
+        emit_json(asdict(found))
+        return
+    rows: list[tuple[object, ...]] = [("rule", name, None, "differs") for name in found.rules]
+    rows += [("cell", cell, "absent", "added") for cell in found.added]
+    rows += [("cell", cell, "removed", "absent") for cell in found.removed]
+    rows += [("cell", cell, None, ", ".join(what)) for cell, what in found.changed.items()]
+    rows += [("coefficient", term, old, new) for term, (old, new) in found.coefficients.items()]
+    rows += [
+        (
+            "selection",
+            change.cell,
+            f"{change.before} ({change.before_regret_pct:.2f}% over the fastest)",
+            f"{change.after} ({change.after_regret_pct:.2f}%)",
+        )
+        for change in found.selections
+    ]
+    print_table("From the first to the second", ("what", "which", "before", "after"), rows)
+    say("nothing differs" if found.empty else f"{len(rows)} differences")
+
+
+@certificate.command()
+@click.argument("key", type=click.Path(path_type=Path))
+def keygen(key: Path) -> None:
+    """Make an ed25519 key to sign with: KEY for you alone, KEY.pub for everyone.
+
+    \b
+    Example: layoutledger certificate keygen ann.pem
+    """
+    from tracker.certificate._signing import generate_keys
+
+    public = generate_keys(key)
+    say(f"private key: {key}")
+    click.echo(public)
+
+
+@certificate.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--key", type=click.Path(path_type=Path), required=True, help="ed25519 private key, PEM.")
+@click.option("--output", type=click.Path(path_type=Path), help="FILE with the ending .dsse.json if omitted.")
+def sign(file: Path, key: Path, output: Path | None) -> None:
+    """Sign a certificate FILE (DSSE); a signed one gets another signature.
+
+    \b
+    Example: layoutledger certificate sign certificate.json --key ann.pem
+    """
+    from tracker.certificate._signing import sign_certificate
+
+    data = sign_certificate(file, key)
+    path = output or file.with_name(file.name.removesuffix(".json").removesuffix(".dsse") + ".dsse.json")
+    path.write_bytes(data)
+    click.echo(path)
+
+
+@certificate.command("verify")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--key", type=click.Path(path_type=Path), required=True, help="The signer's public key, PEM.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write the signed certificate there.")
+def verify_signed(file: Path, key: Path, output: Path | None) -> None:
+    """Verify who signed a certificate FILE; `certificate check` recomputes what it says.
+
+    \b
+    Example: layoutledger certificate verify certificate.dsse.json --key ann.pem.pub --output certificate.json
+    """
+    from tracker.certificate import render_statement
+    from tracker.certificate._signing import verify_envelope
+
+    statement = verify_envelope(file, key)
+    if output is not None:
+        output.write_bytes(render_statement(statement))
+    say("the signature is by this key")
+    click.echo(statement.digest)
