@@ -1,9 +1,22 @@
-"""Recheck a whole ledger: the log, its Parquet files, and the mirror; nothing is changed."""
+"""Recheck a whole ledger: log, certificates, Parquet files, mirror, registry; nothing is changed."""
 
-from schemas import LayoutLedgerError
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemas import (
+    CertificateIssued,
+    CorruptionError,
+    EvidenceRoot,
+    FitCompleted,
+    InvalidInputError,
+    LayoutLedgerError,
+    Unit,
+)
 from tracker._certificates import full_check
 from tracker._ledger import Ledger
-from tracker.log import Finding, verify_log
+from tracker.certificate import read_statement, render_statement
+from tracker.log import Finding, Log, SegmentPath, iter_segment, merkle_root, read_seal, verify_log
 from tracker.mirror import verify_mirror
 from tracker.registry import verify_registry
 
@@ -16,11 +29,110 @@ def verify_ledger(ledger: Ledger) -> list[Finding]:
     findings = verify_log(ledger.log)
     if findings:
         return findings
+    findings = verify_certificates(ledger.store, ledger.log)
     try:
         return [
+            *findings,
             *ledger.warehouse.verify(),
             *verify_mirror(ledger.log),
             *verify_registry(ledger.log, check=full_check(ledger)),
         ]
     except LayoutLedgerError as error:
-        return [Finding("unreadable projection", str(ledger.store), "one that can be read", str(error))]
+        lost = Finding("unreadable projection", str(ledger.store), "one that can be read", str(error))
+        return [*findings, lost]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A fit or an issued certificate, and the line that tells of it."""
+
+    place: SegmentPath
+    where: str
+    fact: FitCompleted | CertificateIssued
+
+
+def verify_certificates(store: Path, log: Log) -> list[Finding]:
+    """Compare what fits and certificates stand on with the log, and the certificates' files with both.
+
+    A fit names its segments and the Merkle root over theirs, a certificate its fit and that root: so a
+    deleted or replaced segment is found, whoever else forgot it. The log has to verify (`verify_log`).
+    """
+    places = {place.segment: place for place in log.segments()}
+    told = [each for place in places.values() for each in _told(place)]
+    fits = {each.place: each.fact for each in told if isinstance(each.fact, FitCompleted)}
+    issued: dict[str, str] = {}
+    findings: list[Finding] = []
+    for each in told:
+        if isinstance(each.fact, FitCompleted):
+            findings.extend(_check_evidence(each.where, each.fact.evidence, each.place.campaign, places))
+        else:
+            issued[each.fact.digest] = each.place.campaign
+            findings.extend(_check_issued(each, each.fact, fits, places))
+    for path in sorted((store / "certificates").glob("*.json")):
+        findings.extend(_check_file(path, issued))
+    return findings
+
+
+def _told(place: SegmentPath) -> Iterator[_Told]:
+    for event in iter_segment(place.path):
+        where = f"{place.path}:{event.seq + 1}"
+        if event.seq == 0 and event.data["unit"] not in (Unit.FIT, Unit.CERTIFICATE):
+            return
+        if event.type == "fit.completed":
+            yield _Told(place, where, FitCompleted.parse(event.data, where=where))
+        elif event.type == "certificate.issued":
+            yield _Told(place, where, CertificateIssued.parse(event.data, where=where))
+
+
+def _check_evidence(
+    where: str, evidence: EvidenceRoot, campaign: str, places: Mapping[str, SegmentPath]
+) -> Iterator[Finding]:
+    gone = [segment for segment in evidence.segments if segment not in places]
+    for segment in gone:
+        yield Finding("deleted segment", where, segment, "no sealed segment of that id")
+    if gone:
+        return
+    try:
+        root = merkle_root([bytes.fromhex(read_seal(places[each]).root) for each in evidence.segments])
+    except (CorruptionError, ValueError) as error:
+        root = str(error)
+    if root != evidence.root:
+        yield Finding("replaced segment", where, evidence.root, root)
+    for segment in evidence.segments:
+        if places[segment].campaign != campaign:
+            found = f"a segment of {places[segment].campaign}"
+            yield Finding("evidence of another campaign", where, f"segments of {campaign}", found)
+
+
+def _check_issued(
+    each: _Told,
+    certificate: CertificateIssued,
+    fits: Mapping[SegmentPath, FitCompleted],
+    places: Mapping[str, SegmentPath],
+) -> Iterator[Finding]:
+    where = f"{each.where}: certificate {certificate.digest[:12]}"
+    place = places.get(certificate.fit)
+    fit = None if place is None else fits.get(place)
+    if place is None or fit is None:
+        yield Finding("deleted segment", where, certificate.fit, "no fit of that id")
+    elif place.campaign != each.place.campaign:
+        found = f"a fit of {place.campaign}"
+        yield Finding("certificate from another campaign", where, f"a fit of {each.place.campaign}", found)
+    elif fit.evidence.root != certificate.evidence_root:
+        yield Finding("replaced segment", where, certificate.evidence_root, fit.evidence.root)
+
+
+def _check_file(path: Path, issued: Mapping[str, str]) -> Iterator[Finding]:
+    try:
+        statement = read_statement(path)
+    except InvalidInputError as error:
+        yield Finding("edited certificate", str(path), "a certificate", str(error))
+        return
+    campaign = statement.predicate.campaign
+    if path.name != f"{campaign}-{statement.digest[:12]}.json":
+        found = f"{campaign}, {statement.digest[:12]}"
+        yield Finding("certificate from another campaign", str(path), path.stem, found)
+    elif issued.get(statement.digest) != campaign:
+        yield Finding("edited certificate", str(path), "a certificate that was issued here", statement.digest)
+    elif render_statement(statement) != path.read_bytes():
+        yield Finding("edited certificate", str(path), "the bytes that were written", "others, same content")

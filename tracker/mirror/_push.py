@@ -9,6 +9,7 @@ from pathlib import Path
 
 from schemas import LayoutLedgerError, StoreUnavailableError
 from tracker.log import Log, SegmentPath, crash_point, read_segment
+from tracker.mirror._checkpoint import write_checkpoint
 from tracker.mirror._experiment import experiment_tags
 from tracker.mirror._project import project_segment
 from tracker.mirror._run_plan import CAMPAIGN_TAG, PROJECTION_TAG, SEGMENT_TAG, RunPlan
@@ -22,7 +23,7 @@ OnPushed = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class PushFailure:
-    """A segment that could not be mirrored, and why; the others were."""
+    """A segment, or a campaign's checkpoint, that could not be mirrored, and why; the others were."""
 
     segment: str
     reason: str
@@ -53,6 +54,8 @@ def push(
     progress: OnPushed | None = None,
 ) -> PushReport:
     """Mirror sealed segments; again changes nothing, and a run that a crash left half written is completed.
+
+    Each experiment gets its campaign's checkpoint as a tag, unless only some segments are asked for.
 
     Args:
         log: the log; its folder is the ledger's.
@@ -86,6 +89,9 @@ def push_to(
         if progress:
             progress(done, len(places))
         pusher.send(place, few=len(places) <= FEW)
+    if wanted is None:
+        for name in sorted({place.campaign for place in places}):
+            pusher.mark(name)
     if progress:
         progress(len(places), len(places))
     return pusher.report()
@@ -126,6 +132,17 @@ class _Pusher:
             raise
         except LayoutLedgerError as error:
             self._failed.append(PushFailure(place.segment, str(error)))
+
+    def mark(self, campaign: str) -> None:
+        """Put the campaign's checkpoint on its experiment; one that would cover less than before is noted."""
+        try:
+            refused = write_checkpoint(self._log, self._tracking, campaign, self._experiment(campaign))
+        except StoreUnavailableError:
+            raise
+        except LayoutLedgerError as error:
+            refused = str(error)
+        if refused is not None:
+            self._failed.append(PushFailure(campaign, refused))
 
     def _mirror(self, place: SegmentPath) -> None:
         experiment = self._experiment(place.campaign)

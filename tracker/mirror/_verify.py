@@ -5,10 +5,19 @@ from typing import Any
 
 from schemas import InvalidInputError, NotFoundError, digest_bytes
 from tracker.log import Finding, Log, SegmentPath, read_segment
+from tracker.mirror._checkpoint import check_checkpoint
 from tracker.mirror._experiment import experiment_tags
 from tracker.mirror._project import project_segment
 from tracker.mirror._run_plan import CAMPAIGN_TAG, NAME_TAG, NOTE_TAG, PROJECTION_TAG, SEGMENT_TAG, RunPlan
-from tracker.mlflow_store import SEAL_TAG, MetricPoint, RunView, Tracking, open_existing, tracking_uri
+from tracker.mlflow_store import (
+    SEAL_TAG,
+    MetricPoint,
+    RunView,
+    Tracking,
+    database_path,
+    open_existing,
+    tracking_uri,
+)
 
 
 def verify_mirror(log: Log, uri: str | None = None, *, campaign: str | None = None) -> list[Finding]:
@@ -51,24 +60,26 @@ def _check_campaign(log: Log, tracking: Tracking, campaign: str) -> Iterator[Fin
                 "missing experiment", f"experiment {campaign}", f"{len(places)} runs", "no experiment"
             )
         return
-    yield from _check_experiment(log, tracking, campaign)
+    every = tracking.runs(experiment, deleted=True)
+    yield from _check_experiment(log, tracking, campaign, every)
     runs: dict[str, list[RunView]] = {}
-    for run in tracking.runs(experiment, deleted=True):
+    for run in every:
         runs.setdefault(run.tags.get(SEGMENT_TAG, ""), []).append(run)
     for segment, place in places.items():
         yield from _check_segment(tracking, place, runs.get(segment, []))
     for segment in sorted(set(runs) - set(places) - {""}):
         for run in runs[segment]:
             if not run.deleted:
-                yield Finding(
-                    "unknown segment",
-                    _where(campaign, run),
-                    "a segment of the log",
-                    f"{segment}: pull it, or it was deleted",
-                )
+                # Nobody else writes to the store inside the folder.
+                own = tracking.embedded == database_path(log.root).absolute()
+                what = "deleted segment" if own else "unknown segment"
+                told = "no sealed segment of that id" if own else "none: pull it, or it was deleted"
+                yield Finding(what, _where(campaign, run), segment, told)
 
 
-def _check_experiment(log: Log, tracking: Tracking, campaign: str) -> Iterator[Finding]:
+def _check_experiment(
+    log: Log, tracking: Tracking, campaign: str, runs: Sequence[RunView]
+) -> Iterator[Finding]:
     found = tracking.experiment_tags(campaign)
     where = f"experiment {campaign}"
     if found is None:
@@ -82,6 +93,7 @@ def _check_experiment(log: Log, tracking: Tracking, campaign: str) -> Iterator[F
                 value,
                 str(found.get(key)),
             )
+    yield from check_checkpoint(log, campaign, found, runs)
 
 
 def _check_segment(tracking: Tracking, place: SegmentPath, runs: Sequence[RunView]) -> Iterator[Finding]:

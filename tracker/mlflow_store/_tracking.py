@@ -66,8 +66,12 @@ class Tracking:
             self.call("restore experiment", self.client.restore_experiment, found.experiment_id)
         for key, value in tags.items():
             if found.tags.get(key) != value:
-                self.call("tag experiment", self.client.set_experiment_tag, found.experiment_id, key, value)
+                self.tag_experiment(str(found.experiment_id), key, value)
         return str(found.experiment_id)
+
+    def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
+        """Set one tag of an experiment."""
+        self.call("tag experiment", self.client.set_experiment_tag, experiment_id, key, value)
 
     def _create_experiment(self, name: str, tags: Mapping[str, str]) -> str:
         from mlflow.exceptions import MlflowException

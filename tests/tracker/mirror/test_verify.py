@@ -110,8 +110,10 @@ def test_a_change_of_the_files_is_found(log: Log, what: str):
 
 
 def test_a_deleted_segment_is_found_by_its_run(log: Log):
-    log.segments()[1].path.unlink()
-    assert findings(log) == {"unknown segment"}
+    gone = log.segments()[1]
+    gone.path.unlink()
+    assert findings(log) == {"deleted segment"}
+    assert gone.segment in {finding.expected for finding in verify_mirror(log)}
 
 
 def test_an_experiment_that_was_renamed_or_whose_note_was_edited_is_found(

@@ -101,6 +101,7 @@ def test_eight_processes_in_five_ledgers_record_and_push_at_once(tmp_path: Path,
     experiment = tracking.experiment(campaign)
     assert experiment is not None
     assert len(tracking.runs(experiment, deleted=True)) == 16
+    assert push(whole, server.uri).unchanged == len(whole.segments())
     assert verify_mirror(whole, server.uri, campaign=campaign) == []
 
 

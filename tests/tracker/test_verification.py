@@ -1,0 +1,115 @@
+"""What fits and certificates stand on has to be in the log, and certificates to be what was issued."""
+
+import shutil
+
+import pytest
+
+from schemas import EvidenceRoot
+from tracker._certificates import certify_fit, check_certificate
+from tracker._fits import fit_campaign
+from tracker._verification import verify_certificates, verify_ledger
+
+
+@pytest.fixture
+def certified(campaigns, tmp_path):
+    """Two campaigns of one ledger, each with a certificate; the ledger and the certificates."""
+    ledger = campaigns.known_ledger(tmp_path / "ledger")
+    campaigns.known_ledger(
+        tmp_path / "ledger",
+        campaigns.known_manifest(campaigns.TOML.replace('campaign = "known"', 'campaign = "second"')),
+    )
+    issued = {}
+    for campaign in ("known", "second"):
+        fit_campaign(ledger, campaign)
+        issued[campaign] = certify_fit(ledger, campaign)
+    return ledger, issued
+
+
+def findings(ledger):
+    return [(each.what, each.expected) for each in verify_certificates(ledger.store, ledger.log)]
+
+
+def test_nothing_is_found_where_nothing_was_changed(certified):
+    ledger, _ = certified
+    assert findings(ledger) == []
+
+
+def test_each_segment_of_the_evidence_is_missed_when_it_is_deleted(certified):
+    ledger, issued = certified
+    for segment in issued["known"].statement.predicate.evidence.segments:
+        path = ledger.log.find(segment).path
+        data = path.read_bytes()
+        path.unlink()
+        assert findings(ledger) == [("deleted segment", segment)]
+        path.write_bytes(data)
+
+
+def test_a_deleted_fit_is_missed_by_its_certificate(certified):
+    ledger, issued = certified
+    fit = issued["known"].statement.predicate.fit
+    ledger.log.find(fit).path.unlink()
+    assert ("deleted segment", fit) in findings(ledger)
+
+
+def test_a_deleted_segment_is_named_by_the_whole_check(certified):
+    ledger, issued = certified
+    segment = issued["known"].statement.predicate.evidence.segments[1]
+    ledger.log.find(segment).path.unlink()
+    assert ("deleted segment", segment) in [(each.what, each.expected) for each in verify_ledger(ledger)]
+
+
+def test_a_segment_written_anew_under_its_old_id_is_found(certified, campaigns, tmp_path):
+    from tracker.log import read_segment
+    from tracker.log._encoder import LineEncoder
+
+    ledger, issued = certified
+    evidence = issued["known"].statement.predicate.evidence
+    path = ledger.log.find(evidence.segments[-1]).path
+    events = read_segment(path)
+    encoder = LineEncoder(events[0].source, events[0].subject)
+    lines = [encoder.encode(each.type, each.data, each.version)[0] for each in events[:-1]]
+    path.write_bytes(b"".join([*lines, encoder.seal()[0]]))
+    assert read_segment(path)
+    assert findings(ledger) == [("replaced segment", evidence.root)]
+
+
+def test_certificates_swapped_between_campaigns_are_found(certified, tmp_path):
+    ledger, issued = certified
+    one, other = (issued[name].path for name in ("known", "second"))
+    data = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(data)
+    assert [what for what, _ in findings(ledger)] == ["certificate from another campaign"] * 2
+
+
+def test_a_certificate_over_another_campaigns_evidence_fails_its_check(certified, tmp_path):
+    from schemas import wrap_certificate
+    from tracker.certificate import render_statement
+
+    ledger, issued = certified
+    body = issued["known"].statement.predicate
+    foreign: EvidenceRoot = issued["second"].statement.predicate.evidence
+    for changes in ({"evidence": foreign}, {"campaign": "second"}):
+        forged = wrap_certificate(body.model_copy(update=changes))
+        path = tmp_path / "forged.json"
+        path.write_bytes(render_statement(forged))
+        _, checks = check_certificate(path, ledger, refit=False)
+        assert not all(check.passed for check in checks)
+        shutil.copy(
+            path, ledger.store / "certificates" / f"{forged.predicate.campaign}-{forged.digest[:12]}.json"
+        )
+        assert [what for what, _ in findings(ledger)] == ["edited certificate"]
+        for file in (ledger.store / "certificates").glob(f"*{forged.digest[:12]}.json"):
+            file.unlink()
+
+
+def test_a_certificate_file_that_was_edited_or_only_laid_out_anew_is_found(certified):
+    ledger, issued = certified
+    path = issued["known"].path
+    text = path.read_text()
+    path.write_text(text.replace("\n", "\n "))
+    assert [what for what, _ in findings(ledger)] == ["edited certificate"]
+    path.write_text("{}")
+    assert [what for what, _ in findings(ledger)] == ["edited certificate"]
+    path.unlink()
+    assert findings(ledger) == []
