@@ -100,15 +100,18 @@ def pull(store: Path, as_json: bool) -> None:
 @click.option("--port", type=click.IntRange(1, 65535), help="A free one where omitted.")
 @store_option
 def ui(port: int | None, store: Path) -> None:
-    """Serve the ledger's MLflow store on this machine; Ctrl-C ends it.
+    """Mirror the log, then serve the ledger's MLflow store on this machine; Ctrl-C ends it.
 
     \b
     Example: layoutledger ui --store ledger
     """
     from tracker._ledger import Ledger
     from tracker._ui import serve_ui
+    from tracker.mirror import push as push_log
+    from tracker.mlflow_store import embedded_uri
 
     ledger = Ledger(store).existing()
+    push_log(ledger.log, embedded_uri(ledger.store))
     serve_ui(
         ledger.store,
         port,
