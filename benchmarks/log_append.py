@@ -45,6 +45,13 @@ def log_append(folder: Path, samples: int, batch: int) -> None:
             writer.append("sample.recorded", sample(number), durable=False)
 
 
+def log_record(folder: Path, samples: int, batch: int) -> None:
+    log = Log(folder, sync_events=batch)
+    with log.open_segment("bench", Unit.ATTEMPT) as writer:
+        for number in range(samples):
+            writer.record("sample.recorded", sample(number), durable=False)
+
+
 def log_append_many(folder: Path, samples: int, batch: int) -> None:
     log = Log(folder, sync_events=batch)
     with log.open_segment("bench", Unit.ATTEMPT) as writer:
@@ -85,6 +92,7 @@ def wandb_offline(folder: Path, samples: int, batch: int) -> None:
 
 RECORDERS: dict[str, tuple[str, Recorder]] = {
     "log append": ("tracker", log_append),
+    "log record": ("tracker", log_record),
     "log append_many": ("tracker", log_append_many),
     "mlflow log_batch": ("mlflow", mlflow_log_batch),
     "trackio log": ("trackio", trackio_log),

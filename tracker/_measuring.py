@@ -66,7 +66,7 @@ class LogAttempt:
 
     def append(self, type: str, data: dict[str, Any], *, durable: bool) -> None:
         """Add an event to the segment."""
-        self.segment.append(type, data, durable=durable)
+        self.segment.record(type, data, durable=durable)
 
     def seal(self) -> None:
         """Close the segment for good."""

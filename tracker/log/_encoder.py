@@ -9,6 +9,7 @@ from schemas import Event, InvalidInputError, Source, canonical_json, digest_byt
 from schemas._event import MAX_LINE_BYTES, TYPE_PATTERN, genesis_digest, join_line, line_halves
 from tracker.log._merkle import MerkleTree
 from tracker.log._names import SEALED
+from tracker.log._spelling import Speller
 from tracker.log._stamp import Stamps
 from tracker.log._strict import RefusedLine, check_depth
 
@@ -33,6 +34,7 @@ class LineEncoder:
         self._source_json = canonical_json(source.plain())
         self._subject_json = canonical_json(self.subject)
         self._stamps = Stamps()
+        self._speller = Speller()
 
     @property
     def count(self) -> int:
@@ -47,10 +49,11 @@ class LineEncoder:
 
         """
         _check_type(type, version)
-        payload = canonical_json(dict(data))
+        payload = self._speller.spell(data)
         seq, prev = self.count, self.head
         identifier, time, digest, line = self._spell(type, payload, version, seq, prev)
-        event = Event(
+        # What was just spelled needs no check; every reader makes one.
+        event = Event.model_construct(
             id=identifier,
             type=type,
             version=version,
@@ -67,6 +70,19 @@ class LineEncoder:
             self.tree.add(line)
         return line + b"\n", event
 
+    def encode_line(self, type: str, data: Mapping[str, Any], version: int = 1) -> bytes:
+        """The next line, newline included, for those who need no event.
+
+        Raises:
+            InvalidInputError: as `encode`.
+
+        """
+        _check_type(type, version)
+        payload = self._speller.spell(data)
+        _, _, self.head, line = self._spell(type, payload, version, self.count, self.head)
+        self.tree.add(line)
+        return line + b"\n"
+
     def encode_many(
         self, type: str, rows: Iterable[Mapping[str, Any]], version: int = 1
     ) -> tuple[bytes, int]:
@@ -80,7 +96,7 @@ class LineEncoder:
         lines: list[bytes] = []
         seq, prev = self.count, self.head
         for row in rows:
-            _, _, prev, line = self._spell(type, canonical_json(dict(row)), version, seq, prev)
+            _, _, prev, line = self._spell(type, self._speller.spell(row), version, seq, prev)
             lines.append(line)
             seq += 1
         self.head = prev

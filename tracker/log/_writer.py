@@ -109,6 +109,23 @@ class SegmentWriter:
             self._note_written(1, durable=durable)
         return event
 
+    def record(self, type: str, data: Mapping[str, Any], *, version: int = 1, durable: bool = True) -> None:
+        """`append` for those who need no event in return: cheaper, for samples in a running cell.
+
+        Raises:
+            InvalidInputError: the event is not valid, or the segment is sealed; nothing was written.
+            StoreUnavailableError: the disk refused; what was durable before still is.
+
+        """
+        _refuse_own(type)
+        with self._lock:
+            self._require_open()
+            line = self._encoder.encode_line(type, data, version)
+            crash_point("append.before")
+            self._write(line)
+            crash_point("append.after")
+            self._note_written(1, durable=durable)
+
     def append_many(self, type: str, rows: Iterable[Mapping[str, Any]], *, version: int = 1) -> int:
         """Write one event a row in one go, all or none; how many. They become durable as samples do.
 
