@@ -12,7 +12,7 @@ from tracker.warehouse._folder import KINDS, Folder
 from tracker.warehouse._project import SAMPLE
 from tracker.warehouse._views import create_macro, sql_list
 
-FAN_IN = 16
+FAN_IN = 8
 """So many files of one level become one of the next."""
 
 LARGEST_EVENTS = 1_000_000

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemas import StoreUnavailableError
-from schemas._event import MAX_LINE_BYTES
-from tracker.log import Log, SegmentPath, read_seal
-from tracker.warehouse._catalogue import CATALOGUE, Catalogue, StoredSegment, load_catalogue
+from schemas._event import MAX_LINE_BYTES, is_segment_id
+from tracker.log import Log, SegmentPath, read_seal, segment_path
+from tracker.log._names import OPEN_SUFFIX, SEALED_SUFFIX
+from tracker.warehouse._catalogue import CATALOGUE, Catalogue, Part, StoredSegment, load_catalogue
 from tracker.warehouse._columns import LINES, MEDIANS
 from tracker.warehouse._compact import compact
 from tracker.warehouse._folder import KINDS, PARQUET, Folder
@@ -83,7 +84,12 @@ def warehouse_views(log: Log, folder: Folder) -> Views:
 
 def running_attempts(log: Log) -> tuple[OpenAttempt, ...]:
     """Cells that an open segment is about, from its first line."""
-    found = (_open_attempt(place) for place in log.open_segments())
+    found = [
+        _open_attempt(segment_path(log.folder / campaign / name))
+        for campaign in log.campaigns()
+        for name in sorted(_names(log.folder / campaign))
+        if name.endswith(OPEN_SUFFIX)
+    ]
     return tuple(attempt for attempt in found if attempt is not None)
 
 
@@ -94,23 +100,27 @@ def _survey(log: Log, folder: Folder) -> list[_Gap]:
 
 def _gap(log: Log, folder: Folder, campaign: str) -> _Gap:
     catalogue = load_catalogue(folder, campaign)
-    sealed = {place.segment: place for place in log.segments(campaign)}
+    sealed = _sealed(log, campaign)
     files, parts = _names(folder.segments(campaign)), _names(folder.parts(campaign))
     # A file that is gone counts as never written.
-    catalogue.parts = [
-        part
-        for part in catalogue.parts
-        if all(folder.part(campaign, part.name, kind).name in parts for kind in KINDS)
-    ]
-    return _Gap(
-        catalogue,
-        [
-            place
-            for segment, place in sealed.items()
-            if segment not in catalogue.segments or f"{segment}{PARQUET}" not in files
-        ],
-        catalogue.segments.keys() - sealed.keys(),
+    catalogue.parts = [part for part in catalogue.parts if _part_names(folder, part) <= parts]
+    held = {segment for segment in catalogue.segments if f"{segment}{PARQUET}" in files}
+    new = [segment_path(log.folder / campaign / f"{segment}{SEALED_SUFFIX}") for segment in sealed - held]
+    return _Gap(catalogue, sorted(new), catalogue.segments.keys() - sealed)
+
+
+def _sealed(log: Log, campaign: str) -> set[str]:
+    """Ids of the sealed segments, from names alone: a ledger may have very many that are known already."""
+    stems = (
+        name.removesuffix(SEALED_SUFFIX)
+        for name in _names(log.folder / campaign)
+        if name.endswith(SEALED_SUFFIX)
     )
+    return {stem for stem in stems if is_segment_id(stem)}
+
+
+def _part_names(folder: Folder, part: Part) -> set[str]:
+    return {folder.part("", part.name, kind).name for kind in KINDS}
 
 
 def _names(folder: Path) -> set[str]:
@@ -164,11 +174,7 @@ def _sweep(folder: Folder, catalogues: Iterable[Catalogue], *, older_than: float
     """Remove files that no catalogue names, once no reader of older views can want them."""
     for catalogue in catalogues:
         kept = {f"{segment}{PARQUET}" for segment in catalogue.segments}
-        kept |= {
-            folder.part(catalogue.campaign, part.name, kind).name
-            for part in catalogue.parts
-            for kind in KINDS
-        }
+        kept = kept.union(*(_part_names(folder, part) for part in catalogue.parts))
         kept.add(CATALOGUE)
         for place in (folder.segments(catalogue.campaign), folder.parts(catalogue.campaign)):
             for name in _names(place) - kept:

@@ -78,5 +78,5 @@ def test_unkilled_it_completes(ledgers, tmp_path):
     shutil.copytree(before, store)
     done = refresh_in_child(store)
     assert done.returncode == 0, done.stderr
-    assert b"projected=16, dropped=0, parts=1, views=True" in done.stdout
+    assert b"projected=16, dropped=0, parts=2, views=True" in done.stdout
     assert answers(store) == expected
