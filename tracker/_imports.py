@@ -13,15 +13,21 @@ def import_evidence(ledger: Ledger, evidence: ImportedEvidence) -> bool:
         InvalidInputError: the campaign exists with another manifest or other evidence; nothing was changed.
     """
     campaign = evidence.manifest.campaign
-    if campaign in ledger.campaigns() and ledger.warehouse.completed_cells(campaign):
-        if evidence.record.file_digest in ledger.imported_digests(campaign):
+    if campaign in ledger.campaigns():
+        imported = ledger.imported_digests(campaign)
+        same = ledger.manifest(campaign).digest == evidence.manifest.digest
+        if same and evidence.record.file_digest in imported:
             return False
-        raise InvalidInputError(
-            f"campaign {campaign!r} holds other evidence already; import under another name (--campaign)"
-        )
+        if imported or ledger.warehouse.completed_cells(campaign):
+            raise InvalidInputError(
+                f"campaign {campaign!r} holds other evidence already, or under other rules; "
+                "import under another name (--campaign)"
+            )
     open_campaign(ledger, evidence.manifest)
     with ledger.log.open_segment(campaign, "import") as segment:
         segment.append("import.recorded", evidence.record.plain())
         for cell in evidence.cells:
             segment.append("cell.imported", cell.plain(), durable=False)
+        for failure in evidence.failed:
+            segment.append("cell.failed", failure.plain(), durable=False)
     return True

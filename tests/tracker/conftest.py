@@ -27,6 +27,12 @@ def campaigns() -> ModuleType:
     return _helpers("campaigns")
 
 
+@pytest.fixture(scope="session")
+def calibration() -> ModuleType:
+    """The helpers of `calibration.py`: calibration records of the origin project's form."""
+    return _helpers("calibration")
+
+
 @pytest.fixture(autouse=True)
 def embedded_store(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests use a ledger's own tracking store unless they say otherwise."""

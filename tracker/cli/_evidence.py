@@ -1,6 +1,6 @@
 """`exclude`, `import`, `sql`, `recover`, `verify`: the evidence and its integrity."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -66,6 +66,56 @@ def art_certificate(file: Path, campaign: str | None, store: Path, as_json: bool
     state = "imported" if new else "imported before, nothing changed"
     say(f"campaign {name}: {cells} cells, {held} of them held out: {state}")
     say(f"next: layoutledger fit {name}")
+
+
+@import_group.command("art-jsonl")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--campaign", required=True, help="Name of the campaign to make.")
+@click.option("--table", "table_id", help="Id of the table to calibrate; the campaign's name where omitted.")
+@click.option(
+    "--holdout", multiple=True, required=True, help="Hold out cells whose key has this; repeatable."
+)
+@click.option(
+    "--term", "terms", multiple=True, help="Let a fit use this term; all where omitted; repeatable."
+)
+@click.option("--required", type=click.IntRange(1), default=5, show_default=True, help="Samples a candidate.")
+@store_option
+@json_option
+def art_jsonl(
+    files: tuple[Path, ...],
+    campaign: str,
+    table_id: str | None,
+    holdout: tuple[str, ...],
+    terms: tuple[str, ...],
+    required: int,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Import calibration records of OpenPipe/ART (JSON lines); the same files again change nothing.
+
+    Medians are computed from the samples that count: measured, not compiled, not split, not refused. What
+    became of the others is kept with the import; a cell that lacks a candidate is recorded as failed.
+
+    \b
+    Example: layoutledger import art-jsonl calibration.jsonl --campaign h200-moe --holdout "cp4|g4"
+    """
+    from tracker._imports import import_evidence
+    from tracker._ledger import Ledger
+    from tracker.importers import ImportTerms, read_art_jsonl
+
+    fixed = ImportTerms(campaign, table_id or campaign, holdout, required=required)
+    evidence = read_art_jsonl(files, replace(fixed, terms=terms) if terms else fixed)
+    new = import_evidence(Ledger(store), evidence)
+    failed = {failure.cell: failure.message for failure in evidence.failed}
+    if as_json:
+        emit_json({"campaign": campaign, "cells": len(evidence.cells), "failed": failed, "imported": new})
+        return
+    held = len(evidence.manifest.holdout_keys())
+    state = "imported" if new else "imported before, nothing changed"
+    say(f"campaign {campaign}: {len(evidence.cells)} cells, {held} held out: {state}")
+    for cell, message in failed.items():
+        say(f"not measured in full: {cell}: {message}")
+    say(f"next: layoutledger fit {campaign}")
 
 
 @click.command()

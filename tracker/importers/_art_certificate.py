@@ -1,8 +1,6 @@
 """Read a calibration certificate of the origin project (OpenPipe/ART, certificate schema v1)."""
 
 import json
-import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,10 +9,7 @@ from schemas import (
     CellIdentity,
     CellImported,
     CellPlan,
-    DeviceClass,
-    Fingerprint,
     FitArguments,
-    Geometry,
     HoldoutRule,
     ImportedCandidate,
     ImportRecorded,
@@ -27,18 +22,11 @@ from schemas import (
     digest_bytes,
     table_digest,
 )
+from tracker.importers._art_fields import art_fingerprint, campaign_name
+from tracker.importers._evidence import ImportedEvidence
 
 SOURCE_FORMAT = "art.dev.trainer_rank_cost_calibration_certificate.v1"
 ALWAYS_HELD_OUT_ODD_GROUPS = ("cal-ellavox",)
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedEvidence:
-    """What an import brings: a campaign's manifest, its cells, and where they came from."""
-
-    manifest: Manifest
-    cells: tuple[CellImported, ...]
-    record: ImportRecorded
 
 
 def read_art_certificate(path: Path, *, campaign: str | None = None) -> ImportedEvidence:
@@ -142,11 +130,6 @@ def _manifest(
     return Manifest.parse(content_of_ours, where=where)
 
 
-def campaign_name(text: str) -> str:
-    """A campaign name from free text: lower case, everything unusual a dash."""
-    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")[:63] or "imported"
-
-
 def _cell(cell: dict[str, Any], *, where: str) -> CellImported:
     key = str(cell["cell"])
     shape = ParallelShape.parse(
@@ -167,32 +150,9 @@ def _cell(cell: dict[str, Any], *, where: str) -> CellImported:
         cell=key,
         identity=identity,
         facts=CellFacts.parse(facts | {"uses_gdn": bool(facts["uses_gdn"])}, where=f"{where}.facts"),
-        fingerprint=_fingerprint(cell, where),
+        fingerprint=art_fingerprint(cell, where),
         candidates=tuple(
             ImportedCandidate.parse(candidate, where=f"{where}.candidates[{i}]")
             for i, candidate in enumerate(cell["candidates"])
         ),
     )
-
-
-def _fingerprint(cell: dict[str, Any], where: str) -> Fingerprint:
-    major, minor = cell["device_capability"]
-    return Fingerprint(
-        source=str(cell["source"]),
-        workload=str(cell["requests_sha256"]),
-        device=str(cell["device"]),
-        device_class=DeviceClass(
-            capability=f"sm_{int(major)}{int(minor)}",
-            memory=_memory_bucket(str(cell["device_memory_class"]), where),
-        ),
-        dtype=str(cell["param_dtype"]).removeprefix("torch."),
-        geometry=Geometry.parse(cell["geometry"], where=f"{where}.geometry"),
-    )
-
-
-def _memory_bucket(name: str, where: str) -> Any:
-    gigabytes = re.fullmatch(r"hbm-(\d+)g", name)
-    if gigabytes is None:
-        raise InvalidInputError(f"{where}.device_memory_class: {name!r} is not of the form 'hbm-141g'")
-    size = int(gigabytes[1])
-    return "below-70g" if size < 70 else "70g-to-120g" if size <= 120 else "above-120g"
