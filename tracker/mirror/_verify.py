@@ -153,7 +153,7 @@ def _compare_metrics(tracking: Tracking, run: RunView, plan: RunPlan, where: str
     if expected == found:
         yield from _compare_latest(run, plan, where)
         return
-    for key in keys:
+    for key in sorted({*keys, *(point.key for point in found)}):
         lost, added = _of_key(expected - found, key), _of_key(found - expected, key)
         what = "edited metric" if lost and added else "deleted metric" if lost else "added metric"
         if lost or added:

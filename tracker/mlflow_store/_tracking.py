@@ -7,6 +7,7 @@ from typing import Any
 
 from tracker.mlflow_store._calls import Caller, probe_server
 from tracker.mlflow_store._environment import prepare_environment, sqlite_path
+from tracker.mlflow_store._metrics import embedded_points, server_points
 from tracker.mlflow_store._records import MetricPoint, RunView
 from tracker.mlflow_store._sealing import seal_database
 from tracker.mlflow_store._template import ensure_database
@@ -152,14 +153,12 @@ class Tracking:
         self.call("restore run", self.client.restore_run, run_id)
 
     def metric_points(self, run_id: str, keys: Sequence[str]) -> tuple[MetricPoint, ...]:
-        """The whole history of the named metrics, sorted."""
-        points: list[MetricPoint] = []
-        for key in keys:
-            for each in self.call("read metric", self.client.get_metric_history, run_id, key):
-                points.append(
-                    MetricPoint(str(each.key), int(each.step), int(each.timestamp), float(each.value))
-                )
-        return tuple(sorted(points))
+        """The whole history of a run's metrics, sorted; a server has to be told which."""
+        if self.embedded is not None:
+            return embedded_points(self.embedded, run_id)
+        return server_points(
+            lambda key: self.call("read metric", self.client.get_metric_history, run_id, key), keys
+        )
 
     def log_file(self, run_id: str, path: Path, folder: str | None = None) -> None:
         """Store a file among the run's artifacts, under `folder`."""

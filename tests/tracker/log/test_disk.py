@@ -36,12 +36,24 @@ class FailingDisk(Disk):
             Disk().write(full.fileno(), b"x", path)
 
 
+class BrokenDisk(FailingDisk):
+    """Fails with EIO, which the system itself gives for a page of memory that cannot be read."""
+
+    def _refuse(self, path):
+        with open("/proc/self/mem", "rb+", buffering=0) as memory:
+            Disk().write(memory.fileno(), b"x", path)
+
+
+DISKS = [(FailingDisk, "No space left on device"), (BrokenDisk, "Input/output error")]
+
+
 @pytest.mark.parametrize("action", ["write", "sync"])
 @pytest.mark.parametrize("number", range(1, 9))
-def test_the_nth_write_or_fsync_fails(tmp_path, action, number):
-    log = Log(tmp_path, disk=FailingDisk(**{action: number}))
+@pytest.mark.parametrize(("disk", "reason"), DISKS)
+def test_the_nth_write_or_fsync_fails(tmp_path, action, number, disk, reason):
+    log = Log(tmp_path, disk=disk(**{action: number}))
     acknowledged = []
-    with pytest.raises(StoreUnavailableError, match="cannot write: No space left on device"):
+    with pytest.raises(StoreUnavailableError, match=f"cannot write: {reason}"):
         writer = log.open_segment("quick", "attempt", {"cell": "a"})
         acknowledged = [writer.append("cell.started", {"n": n}) for n in range(20)]
         raise AssertionError("nothing failed")
@@ -51,9 +63,10 @@ def test_the_nth_write_or_fsync_fails(tmp_path, action, number):
     assert verify_log(well) == []
 
 
+@pytest.mark.parametrize("disk", [FailingDisk, BrokenDisk])
 @pytest.mark.parametrize("action", ["write", "sync"])
-def test_after_a_failure_the_writer_refuses_and_what_was_acknowledged_stays(tmp_path, action):
-    log = Log(tmp_path, disk=FailingDisk(**{action: 5}))
+def test_after_a_failure_the_writer_refuses_and_what_was_acknowledged_stays(tmp_path, action, disk):
+    log = Log(tmp_path, disk=disk(**{action: 5}))
     writer = log.open_segment("quick", "attempt", {"cell": "a"})
     acknowledged = []
     with pytest.raises(StoreUnavailableError):

@@ -1,4 +1,7 @@
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,3 +91,40 @@ def test_missing_and_altered_triggers_are_put_back_and_named(tmp_path: Path, tra
     assert missing_triggers(database_path(tmp_path)) == (first, second)
     assert connect(embedded_uri(tmp_path)).restored == (first, second)
     assert missing_triggers(database_path(tmp_path)) == ()
+
+
+@pytest.mark.slow
+def test_the_triggers_outlive_an_upgrade_of_the_database(tmp_path: Path, tracking: Tracking, sealed: str):
+    database = database_path(tmp_path)
+    upgrade(database)
+    assert missing_triggers(database) == ()
+    with pytest.raises(SealedError):
+        connect(embedded_uri(tmp_path)).set_tag(sealed, "t", "2")
+
+
+def test_an_upgrade_that_makes_a_table_anew_is_reported_and_its_triggers_put_back(
+    tmp_path: Path, tracking: Tracking, sealed: str
+):
+    """As migrations do on SQLite: a new table is filled, the old one dropped, its triggers with it."""
+    database = database_path(tmp_path)
+    with sqlite3.connect(database) as connection:
+        (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'params'").fetchone()
+        connection.execute(made.replace("params", "_alembic_tmp_params", 1))
+        connection.execute("INSERT INTO _alembic_tmp_params SELECT * FROM params")
+        connection.execute("DROP TABLE params")
+        connection.execute("ALTER TABLE _alembic_tmp_params RENAME TO params")
+    lost = tuple(f"layoutledger_params_{operation}" for operation in ("delete", "insert", "update"))
+    upgrade(database)
+    assert missing_triggers(database) == lost
+    again = connect(embedded_uri(tmp_path))
+    assert again.restored == lost and missing_triggers(database) == ()
+    with pytest.raises(SealedError):
+        again.log(sealed, {"q": "1"}, {}, [])
+
+
+def upgrade(database: Path) -> None:
+    """Run MLflow's own command on the store."""
+    environment = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true"}
+    command = [sys.executable, "-m", "mlflow", "db", "upgrade", f"sqlite:///{database}"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
