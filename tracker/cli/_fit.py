@@ -1,8 +1,10 @@
 """`fit`: an integer table from the evidence, judged on the held-out cells; methods side by side."""
 
+from collections.abc import Callable
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -97,6 +99,60 @@ def compare_methods(campaign: str | None, methods: tuple[str, ...], store: Path,
         intervals = [(term, i.value, i.low, i.high) for term, i in report.coefficients.items()]
         title = f"{report.method}: milli-microseconds per unit, 95% over resampled cells"
         print_table(title, ("term", "value", "low", "high"), intervals)
+
+
+@fit.command("check")
+@click.argument("campaign", required=False)
+@click.option("--fit", "fit_id", help="Search under this fit's table; the latest where omitted.")
+@click.option(
+    "--before",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    help="Prospective: fit on cells measured before this (UTC), judge on later ones.",
+)
+@click.option("--first", type=click.IntRange(1), help="Prospective: fit on the first so many cells.")
+@store_option
+@json_option
+def check_fit(
+    campaign: str | None,
+    fit_id: str | None,
+    before: datetime | None,
+    first: int | None,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Run the planner's real search on every cell under the fitted table; records nothing.
+
+    Selections outside what was measured are listed, to be measured next; the regret of the timed automatic
+    choice stands beside. With --before or --first, a table of the earlier training cells judges later cells.
+
+    \b
+    Examples:
+      layoutledger fit check cpu-quick
+      layoutledger fit check cpu-quick --first 10 --json
+    """
+    from tracker._ledger import Ledger
+    from tracker._selecting import prospect_campaign, search_campaign
+    from tracker.cli._fit_check import prospect_record, search_record, show_prospect, show_search
+
+    ledger = Ledger(store)
+    name = ledger.only_campaign(campaign)
+    if before is not None or first is not None:
+        prospect = prospect_campaign(ledger, name, before=before, first=first)
+        _tell(prospect, as_json, prospect_record, show_prospect)
+    else:
+        _tell(search_campaign(ledger, name, fit_id), as_json, search_record, show_search)
+
+
+Found = TypeVar("Found")
+
+
+def _tell(
+    found: Found, as_json: bool, record: Callable[[Found], object], show: Callable[[Found], None]
+) -> None:
+    if as_json:
+        emit_json(record(found))
+    else:
+        show(found)
 
 
 def report_record(report: "MethodReport") -> dict[str, object]:
