@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fit import METHODS, MethodReport, compare
+from fit import METHODS, MethodReport, ablate_terms, compare
 from schemas import FitCompleted
 from tracker._fitting import fit_cells, judge_evidence, refuse_incomplete
 from tracker._ledger import Ledger
@@ -64,3 +64,17 @@ def compare_campaign(ledger: Ledger, campaign: str, methods: Sequence[str] = ())
         held_out=manifest.holdout_keys(),
         methods=tuple(methods) or tuple(METHODS),
     )
+
+
+def compare_figures(ledger: Ledger, campaign: str, reports: Sequence[MethodReport]) -> dict[str, str]:
+    """A comparison's figures, SVG by file name; the registered method's where it was compared comes first.
+
+    Raises:
+        NotFoundError: no such campaign.
+    """
+    from tracker._figures import comparison_figures
+
+    arguments = ledger.manifest(campaign).fit
+    cells = fit_cells(ledger.certified_cells(campaign))
+    ordered = sorted(reports, key=lambda report: report.method != arguments.method)
+    return comparison_figures(cells, ordered, ablate_terms(cells, arguments.terms, ordered[0].method))

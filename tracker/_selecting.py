@@ -1,4 +1,4 @@
-"""A campaign's table in the planner's hands: the real search on its cells; a table of the past on later ones."""
+"""A campaign's table in the planner's hands: the real search on its cells, and on cells measured later."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

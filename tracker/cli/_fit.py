@@ -67,21 +67,34 @@ def run_fit(campaign: str | None, method: str | None, store: Path, as_json: bool
 @fit.command("compare")
 @click.argument("campaign", required=False)
 @click.option("--method", "methods", multiple=True, help="Only this one; may be repeated.")
+@click.option(
+    "--figures", type=click.Path(path_type=Path, file_okay=False), help="Write figures (SVG) there."
+)
 @store_option
 @json_option
-def compare_methods(campaign: str | None, methods: tuple[str, ...], store: Path, as_json: bool) -> None:
+def compare_methods(
+    campaign: str | None, methods: tuple[str, ...], figures: Path | None, store: Path, as_json: bool
+) -> None:
     """Fit methods side by side: on training and held-out cells, and on cells left out; records nothing.
 
     Leaving out one cell, shape, model or family at a time shows how a method does where it has not measured.
 
     \b
-    Example: layoutledger fit compare cpu-quick --json
+    Examples:
+      layoutledger fit compare cpu-quick --json
+      layoutledger fit compare cpu-quick --figures figures
     """
-    from tracker._fits import compare_campaign
+    from tracker._fits import compare_campaign, compare_figures
     from tracker._ledger import Ledger
 
     ledger = Ledger(store)
-    reports = compare_campaign(ledger, ledger.only_campaign(campaign), methods)
+    name = ledger.only_campaign(campaign)
+    reports = compare_campaign(ledger, name, methods)
+    if figures is not None:
+        figures.mkdir(parents=True, exist_ok=True)
+        for file, text in compare_figures(ledger, name, reports).items():
+            (figures / file).write_text(text)
+            say(f"written: {figures / file}")
     if as_json:
         emit_json([report_record(report) for report in reports])
         return

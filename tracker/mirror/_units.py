@@ -19,8 +19,9 @@ from schemas import (
 )
 from tracker._markdown import escape_markdown
 from tracker.mirror._attempt import describe_attempt
+from tracker.mirror._bars import bars
 from tracker.mirror._run_plan import safe_key
-from tracker.mirror._told import FAILED, KILLED, Told, payloads, point, table
+from tracker.mirror._told import FAILED, FINISHED, KILLED, Told, payloads, point, table
 from tracker.mlflow_store import MetricPoint
 
 
@@ -97,9 +98,33 @@ def _fit(events: Sequence[Event]) -> Told | None:
                 **{f"coefficient.{term}": str(value) for term, value in fit.table.items()},
             },
             metrics=[each for name, metrics in groups.items() for each in _judged(event, name, metrics)],
-            texts={"gates.json": table(("gate", "group", "value", "limit", "verdict", "detail"), gates)},
+            status=FINISHED if fit.passed else FAILED,
+            texts={
+                "gates.json": table(("gate", "group", "value", "limit", "verdict", "detail"), gates),
+                **_fit_figures(fit),
+            },
         )
     return None
+
+
+def _fit_figures(fit: FitCompleted) -> dict[str, str]:
+    judged = {
+        **fit.metrics,
+        **{f"model {name}": each for name, each in fit.by_model.items()},
+        **{f"shape {name}": each for name, each in fit.by_shape.items()},
+        **{f"family {name}": each for name, each in fit.by_family.items()},
+        "version 1, all": fit.hand_set,
+    }
+    regrets = [(name, each.max_regret_pct) for name, each in judged.items()]
+    right = [(name, each.pairwise_accuracy) for name, each in judged.items()]
+    coefficients = [(term, float(value)) for term, value in sorted(fit.table.items())]
+    return {
+        "figures/coefficients.svg": bars("Coefficients", "milli-microseconds per unit", coefficients),
+        "figures/regret.svg": bars("Largest regret", "%", [(n, v) for n, v in regrets if v is not None]),
+        "figures/ordered.svg": bars(
+            "Pairs ordered right", "%", [(n, v * 100) for n, v in right if v is not None]
+        ),
+    }
 
 
 def _judged(event: Event, group: str, metrics: Metrics) -> list[MetricPoint]:

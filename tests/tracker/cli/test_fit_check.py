@@ -61,14 +61,13 @@ def test_a_table_of_the_earlier_cells_judges_the_later_ones(call, fitted):
     assert found["method"] == fitted.manifest("known").fit.method
     later = json.loads(call("fit", "check", "--first", "1", "--json").out)
     assert [cell["cell"].split("|")[0] for cell in later["cells"]] == ["chain-a", "held-grpo"]
-    assert later["table"] != found["table"] or later["table"]
 
 
 def test_nothing_earlier_or_nothing_later_is_said(call, fitted):
-    for options, complaint in ((("--before", "2001-01-01"), "train"), (("--first", "9"), "later")):
+    for options in (("--before", "2001-01-01"), ("--first", "9")):
         outcome = call("fit", "check", *options)
         assert outcome.code == 4, outcome.err
-        assert complaint in outcome.err or "cell" in outcome.err
+        assert "cell" in outcome.err
     assert call("fit", "check", "--first", "1", "--before", "2001-01-01").code == 2
 
 
