@@ -13,6 +13,7 @@ from tracker.log._spelling import Speller
 from tracker.log._stamp import Stamps
 from tracker.log._strict import RefusedLine, check_depth
 
+_ANY_ID, _ANY_DIGEST = "0" * 26, "0" * 64
 _TYPE = re.compile(TYPE_PATTERN.replace("$", r"\Z"))
 
 
@@ -93,17 +94,37 @@ class LineEncoder:
 
         """
         _check_type(type, version)
+        payloads = [self._speller.spell(row) for row in rows]
+        identifiers, time = self._stamps.many(len(payloads))
+        form = self._tail_form(type, version, time)
         lines: list[bytes] = []
         seq, prev = self.count, self.head
-        for row in rows:
-            _, _, prev, line = self._spell(type, self._speller.spell(row), version, seq, prev)
-            lines.append(line)
+        for payload, identifier in zip(payloads, identifiers, strict=True):
+            head, tail = b'{"data":' + payload, form % (identifier.encode(), prev.encode(), seq)
+            prev = digest_bytes(head + tail)
+            lines.append(_checked(type, join_line(head, prev, tail)))
             seq += 1
         self.head = prev
         for line in lines:
             self.tree.add(line)
         lines.append(b"")
         return b"\n".join(lines), len(lines) - 1
+
+    def _tail_form(self, type: str, version: int, time: str) -> bytes:
+        """What follows the digest in a line, with places for id, prev and seq: they stand first in it."""
+        _, tail = line_halves(
+            b"",
+            self._source_json,
+            self._subject_json,
+            identifier=_ANY_ID,
+            prev=_ANY_DIGEST,
+            seq=0,
+            time=time,
+            type=type,
+            version=version,
+        )
+        form = tail.replace(b"%", b"%%").replace(_ANY_ID.encode(), b"%b", 1)
+        return form.replace(_ANY_DIGEST.encode(), b"%b", 1).replace(b'"seq":0,', b'"seq":%d,', 1)
 
     def seal(self) -> tuple[bytes, Event]:
         """The last line: how many lines there are and their Merkle root."""
@@ -126,17 +147,20 @@ class LineEncoder:
             version=version,
         )
         digest = digest_bytes(head + tail)
-        line = join_line(head, digest, tail)
-        if len(line) > MAX_LINE_BYTES:
-            raise InvalidInputError(
-                f"{type}: the event has {len(line)} bytes, at most {MAX_LINE_BYTES} fit a line; "
-                "split it, or store the bulk as a file and record its digest"
-            )
-        try:
-            check_depth(line)
-        except RefusedLine as error:
-            raise InvalidInputError(f"{type}: {error}; flatten the data") from error
-        return identifier, time, digest, line
+        return identifier, time, digest, _checked(type, join_line(head, digest, tail))
+
+
+def _checked(type: str, line: bytes) -> bytes:
+    if len(line) > MAX_LINE_BYTES:
+        raise InvalidInputError(
+            f"{type}: the event has {len(line)} bytes, at most {MAX_LINE_BYTES} fit a line; "
+            "split it, or store the bulk as a file and record its digest"
+        )
+    try:
+        check_depth(line)
+    except RefusedLine as error:
+        raise InvalidInputError(f"{type}: {error}; flatten the data") from error
+    return line
 
 
 def _check_type(type: str, version: int) -> None:

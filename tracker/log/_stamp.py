@@ -23,6 +23,18 @@ class Stamps:
 
     def next(self) -> tuple[str, str]:
         """A ULID above all before, and the time in UTC with microseconds."""
+        time = self._read_clock()
+        return self._identifier(self._low), time
+
+    def many(self, count: int) -> tuple[list[str], str]:
+        """So many ULIDs above all before, ascending, and the one time of them all."""
+        time, first = self._read_clock(), self._low
+        if not count:
+            return [], time
+        self._low += count - 1
+        return [self._identifier(low) for low in range(first, first + count)], time
+
+    def _read_clock(self) -> str:
         now = time_ns()
         millisecond = now // 1_000_000
         # A clock that is set back does not take the ids back.
@@ -38,12 +50,13 @@ class Stamps:
         if second != self._second:
             self._second = second
             self._day = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        low = self._low
-        identifier = (
+        return f"{self._day}.{fraction // 1000:06d}Z"
+
+    def _identifier(self, low: int) -> str:
+        return (
             f"{self._prefix}{_PAIRS[low >> 30]}{_PAIRS[low >> 20 & 1023]}"
             f"{_PAIRS[low >> 10 & 1023]}{_PAIRS[low & 1023]}"
         )
-        return identifier, f"{self._day}.{fraction // 1000:06d}Z"
 
 
 def _base32(value: int, length: int) -> str:

@@ -31,3 +31,15 @@ def test_a_clock_set_back_takes_no_id_back(monkeypatch):
 
 def test_two_sources_do_not_meet():
     assert {Stamps().next()[0] for _ in range(1000)}.__len__() == 1000
+
+
+def test_many_ids_at_once_ascend_between_those_before_and_after():
+    stamps = Stamps()
+    before, _ = stamps.next()
+    many, time = stamps.many(3000)
+    after, later = stamps.next()
+    ids = [before, *many, after]
+    assert ids == sorted(set(ids)) and time <= later
+    assert [str(ULID.from_str(identifier)) for identifier in many] == many
+    assert stamps.many(0)[0] == []
+    assert stamps.next()[0] > after

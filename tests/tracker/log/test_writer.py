@@ -65,6 +65,16 @@ def test_a_batch_is_one_write_and_reads_as_single_events(tmp_path, disk):
     assert [event.id for event in events] == sorted(event.id for event in events)
 
 
+def test_a_batch_of_odd_subjects_and_none_is_written_as_read(log):
+    subject = {"cell": "0" * 64 + "%s%b" + "0" * 26, "a": '"seq":0,'}
+    writer = log.open_segment("quick", "attempt", subject)
+    assert writer.append_many("sample.recorded", []) == 0
+    assert writer.append_many("sample.recorded", [{"%d": 1, "b": "%s"}] * 3, version=1) == 3
+    events = read_segment(writer.seal().path)
+    assert [event.seq for event in events] == [0, 1, 2, 3, 4]
+    assert all(event.subject.items() >= subject.items() for event in events)
+
+
 def test_a_batch_with_one_bad_event_writes_none(writer):
     with pytest.raises(InvalidInputError):
         writer.append_many("sample.recorded", [{"ms": 1.0}, {"ms": float("nan")}])
