@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         MemoryTrace,
         SplitPart,
     )
+    from schemas._selection import SelectionObserved, SelectionsClosed
     from schemas._table import (
         BUNDLE_FILE,
         CoefficientBundle,
@@ -167,6 +168,8 @@ _HOME = {
     "MemoryTrace": "_memory",
     "SplitPart": "_memory",
     "TRACE_STEPS_PER_EVENT": "_memory",
+    "SelectionObserved": "_selection",
+    "SelectionsClosed": "_selection",
     "BUNDLE_FILE": "_table",
     "CoefficientBundle": "_table",
     "CoefficientTable": "_table",
@@ -243,6 +246,8 @@ __all__ = [
     "RegisteredTable",
     "ReviewRecorded",
     "SampleRecorded",
+    "SelectionObserved",
+    "SelectionsClosed",
     "Source",
     "SplitPart",
     "Statement",

@@ -9,6 +9,7 @@ from schemas._cell import Candidate, CellFacts, CellIdentity, Features, Fingerpr
 from schemas._certificate import EvidenceRoot
 from schemas._manifest import FitArguments, Manifest
 from schemas._memory import AdmissionRefused, AdmissionSplit, MemoryObserved, MemoryTrace
+from schemas._selection import SelectionObserved, SelectionsClosed
 from schemas._table import Domain
 from schemas._verdict import GateVerdict, Metrics
 
@@ -236,4 +237,6 @@ PAYLOADS: dict[str, type[Record]] = {
     "memory.trace": MemoryTrace,
     "admission.refused": AdmissionRefused,
     "admission.split": AdmissionSplit,
+    "selection.observed": SelectionObserved,
+    "selection.closed": SelectionsClosed,
 }

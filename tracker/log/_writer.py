@@ -192,6 +192,17 @@ class SegmentWriter:
                 self._sync()
             self._end("closed")
 
+    def abandon(self) -> None:
+        """Let go of the file and write nothing more; `recover` may close it, or whoever else has it open.
+
+        For a forked child, whose parent goes on with the segment: it takes no lock, for the holder may be a
+        thread that the child does not have.
+        """
+        if self._state == "open":
+            self._state = "closed"
+            with contextlib.suppress(OSError):
+                os.close(self._handle)
+
     def __enter__(self) -> Self:
         return self
 
