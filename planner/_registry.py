@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-from schemas import CorruptionError, NotFoundError, StoreUnavailableError
+from schemas import CorruptionError, NotFoundError, StoreUnavailableError, require_module
 
 BUNDLE_DIGEST_TAG = "ledger.bundle_digest"
 """Tag of a model version that holds its bundle's digest."""
@@ -51,6 +51,7 @@ def resolve(uri: str, name: str, *, version: int | None, alias: str | None) -> R
     Raises:
         NotFoundError: no such model, version or alias; says what there is.
         StoreUnavailableError: the registry cannot be reached.
+        MissingExtraError: MLflow is not installed; a bundle's file needs none.
     """
     _probe(uri)
     client = _client(uri)
@@ -97,6 +98,7 @@ def _client(uri: str) -> Any:
         ("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false"),
     ):
         os.environ.setdefault(name, value)
+    require_module("mlflow")
     from mlflow import MlflowClient
 
     return MlflowClient(tracking_uri=uri, registry_uri=uri)

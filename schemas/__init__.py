@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         InvalidInputError,
         LayoutLedgerError,
         MeasurementError,
+        MissingExtraError,
         NotFoundError,
         PromotionRefusedError,
         StoreUnavailableError,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         SampleRecorded,
         VersionRegistered,
     )
+    from schemas._extras import EXTRAS, missing_extra, require_module
     from schemas._manifest import (
         CellPlan,
         FitArguments,
@@ -125,6 +127,7 @@ _HOME = {
     "InvalidInputError": "_errors",
     "LayoutLedgerError": "_errors",
     "MeasurementError": "_errors",
+    "MissingExtraError": "_errors",
     "NotFoundError": "_errors",
     "PromotionRefusedError": "_errors",
     "StoreUnavailableError": "_errors",
@@ -150,6 +153,9 @@ _HOME = {
     "ReviewRecorded": "_evidence",
     "SampleRecorded": "_evidence",
     "VersionRegistered": "_evidence",
+    "EXTRAS": "_extras",
+    "missing_extra": "_extras",
+    "require_module": "_extras",
     "CellPlan": "_manifest",
     "FitArguments": "_manifest",
     "Gates": "_manifest",
@@ -183,6 +189,7 @@ _HOME = {
 __all__ = [
     "AUTOMATIC",
     "BUNDLE_FILE",
+    "EXTRAS",
     "PAYLOADS",
     "TRACE_STEPS_PER_EVENT",
     "AdmissionRefused",
@@ -237,6 +244,7 @@ __all__ = [
     "MemoryStep",
     "MemoryTrace",
     "Metrics",
+    "MissingExtraError",
     "ModelSpec",
     "NotFoundError",
     "ParallelShape",
@@ -260,6 +268,8 @@ __all__ = [
     "digest_bytes",
     "digest_file",
     "digest_json",
+    "missing_extra",
+    "require_module",
     "table_digest",
     "wrap_certificate",
 ]

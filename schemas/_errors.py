@@ -59,3 +59,9 @@ class MeasurementError(LayoutLedgerError, RuntimeError):
     """A cell could not be measured."""
 
     exit_code = 10
+
+
+class MissingExtraError(LayoutLedgerError, ImportError):
+    """What was asked for needs a package that is not installed; names the extra that brings it."""
+
+    exit_code = 13

@@ -1,10 +1,61 @@
-"""Fixtures that every floor's tests share."""
+"""Fixtures that every floor's tests share, and the pass of slow tests in the time that there is."""
 
+import time
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+SLOW_FIRST = (
+    "tests/test_packaging.py",
+    "tests/docs/",
+    "tests/tracker/test_browser.py",
+    "tests/harness/engines/",
+    "tests/tracker/team/",
+    "tests/tracker/log/",
+    "tests/tracker/warehouse/test_crash.py",
+)
+"""Files and folders whose slow tests run before others, what proves most for its time first."""
+
+STARTED = time.monotonic()
+NO_TIME = "no time left"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--time-left",
+        type=float,
+        metavar="SECONDS",
+        help="begin no test that would not end in so many seconds, by its mark slow(seconds=...)",
+    )
+
+
+def _place(item: pytest.Item) -> int:
+    slow = item.get_closest_marker("slow") is not None
+    places = [n for n, start in enumerate(SLOW_FIRST) if item.nodeid.startswith(start)]
+    return places[0] if slow and places else len(SLOW_FIRST)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_place)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture: a test for which there is no time costs none."""
+    left = item.config.getoption("--time-left")
+    mark = item.get_closest_marker("slow")
+    needed = mark.kwargs.get("seconds", 0) if mark else 0
+    if left is not None and time.monotonic() - STARTED + needed > left:
+        pytest.skip(NO_TIME)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.getreports("skipped")
+    count = sum(NO_TIME in str(report.longrepr) for report in skipped)
+    if count:
+        terminalreporter.write_line(f"{count} tests not begun: {NO_TIME}")
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +65,19 @@ def shared() -> Path:
     if not (folder / "evidence").is_dir():
         pytest.skip("the evidence folder beside the checkout is absent")
     return folder
+
+
+@pytest.fixture(scope="session")
+def h200_evidence(shared: Path):
+    """What was measured on H200, as the importer reads it."""
+    from tracker.importers import read_art_certificate
+
+    return read_art_certificate(shared / "evidence" / "h200-dense-h2560.certificate.json")
+
+
+@pytest.fixture(scope="session")
+def h200_statement(h200_evidence):
+    """A certificate over that evidence: 45 cells fitted on, 13 judged on."""
+    from tests.h200 import certify
+
+    return certify(h200_evidence)

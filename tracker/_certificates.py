@@ -164,6 +164,21 @@ def check_certificate(path: Path, ledger: Ledger, *, refit: bool) -> tuple[str, 
     return statement.digest, tuple(checks)
 
 
+def check_alone(path: Path, *, refit: bool) -> tuple[str, tuple[Check, ...]]:
+    """Recompute a certificate file from its own aggregates.
+
+    Raises:
+        InvalidInputError: the file is no certificate.
+    """
+    statement = read_statement(path)
+    return statement.digest, file_checks(statement, refit=refit)
+
+
+def file_checks(statement: Statement, *, refit: bool) -> tuple[Check, ...]:
+    """What the file alone shows, and the fit again where that is asked for."""
+    return (*check_file(statement), *((check_refit(statement),) if refit else ()))
+
+
 def full_check(ledger: Ledger) -> Callable[[Statement], Sequence[Check]]:
     """Check a statement from the file, and from the log where this ledger holds its campaign."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from schemas import (
     CertifiedCell,
@@ -15,7 +15,9 @@ from schemas import (
     NotFoundError,
 )
 from tracker.log import Log, merkle_root, read_seal
-from tracker.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from tracker.warehouse import Warehouse
 
 
 class Ledger:
@@ -30,8 +32,10 @@ class Ledger:
         self.log = Log(store)
 
     @cached_property
-    def warehouse(self) -> Warehouse:
-        """The views over this log."""
+    def warehouse(self) -> "Warehouse":
+        """The views over this log; loaded on use, so that what asks none runs without DuckDB."""
+        from tracker.warehouse import Warehouse
+
         return Warehouse(self.store)
 
     def existing(self) -> Self:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness import AutomaticChoice, CampaignSummary, CellProgress, run_campaign
-from schemas import CellPlan
+from schemas import CellPlan, require_module
 from tracker._ledger import Ledger
 from tracker.log import SegmentWriter
 
@@ -23,7 +23,9 @@ def measure_campaign(
     Raises:
         NotFoundError: no such campaign.
         StoreUnavailableError: the ledger cannot be written; resume when it can.
+        MissingExtraError: PyTorch, which the workers run, is not installed.
     """
+    require_module("torch")
     warehouse = ledger.warehouse
     manifest = warehouse.manifest(campaign)
     done = set(warehouse.completed_cells(campaign))

@@ -4,20 +4,11 @@ import tempfile
 from pathlib import Path
 
 from schemas import NotFoundError, Statement
+from tracker._certificates import file_checks
 from tracker._ledger import Ledger
-from tracker.certificate import Check, check_file, check_log, check_refit, read_statement
+from tracker.certificate import Check, check_log, read_statement
 from tracker.mirror import PullReport, pull
 from tracker.mlflow_store import open_existing, tracking_uri
-
-
-def check_alone(path: Path, *, refit: bool) -> tuple[str, tuple[Check, ...]]:
-    """Recompute a certificate file from its own aggregates.
-
-    Raises:
-        InvalidInputError: the file is no certificate.
-    """
-    statement = read_statement(path)
-    return statement.digest, _file_checks(statement, refit=refit)
 
 
 def check_tracked(path: Path, store: Path, *, refit: bool) -> tuple[str, tuple[Check, ...]]:
@@ -41,15 +32,11 @@ def check_tracked(path: Path, store: Path, *, refit: bool) -> tuple[str, tuple[C
         ledger = Ledger(Path(folder))
         report = pull(ledger.log, uri)
         checks = (
-            *_file_checks(statement, refit=refit),
+            *file_checks(statement, refit=refit),
             _fetched(statement, report),
             *_log_checks(statement, ledger),
         )
     return statement.digest, checks
-
-
-def _file_checks(statement: Statement, *, refit: bool) -> tuple[Check, ...]:
-    return (*check_file(statement), *((check_refit(statement),) if refit else ()))
 
 
 def _fetched(statement: Statement, report: PullReport) -> Check:

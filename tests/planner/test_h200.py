@@ -15,33 +15,9 @@ from planner import (
 )
 from planner._bundle import unmeasured_parts
 from planner._domain import GIB
-from schemas import CertifiedCandidate, CertifiedCell, CoefficientBundle, EvidenceRoot, canonical_json
-from tracker._fitting import judge_evidence
-from tracker.certificate import build_statement, render_statement
-from tracker.importers import read_art_certificate
+from schemas import CoefficientBundle, canonical_json
+from tracker.certificate import render_statement
 from tracker.registry import make_bundle
-
-
-@pytest.fixture(scope="module")
-def h200_statement(shared):
-    evidence = read_art_certificate(shared / "evidence" / "h200-dense-h2560.certificate.json")
-    cells = tuple(
-        CertifiedCell(
-            cell=cell.cell,
-            identity=cell.identity,
-            facts=cell.facts,
-            fingerprint=cell.fingerprint,
-            held_out=evidence.manifest.holdout.holds_out(cell.cell),
-            candidates=tuple(
-                CertifiedCandidate(**candidate.model_dump())
-                for candidate in sorted(cell.candidates, key=lambda found: found.label)
-            ),
-        )
-        for cell in sorted(evidence.cells, key=lambda found: found.cell)
-    )
-    root = EvidenceRoot(root="0" * 64, segments=("0" * 26,), events=1)
-    result = judge_evidence(evidence.manifest, cells, (), evidence.manifest.fit, root)
-    return build_statement("0" * 26, result, evidence.manifest, cells, ())
 
 
 @pytest.fixture

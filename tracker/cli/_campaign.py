@@ -6,7 +6,7 @@ from typing import Any
 import click
 from rich.progress import TaskID
 
-from schemas import CampaignFailedError
+from schemas import CampaignFailedError, require_module
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, progress, say
 
@@ -81,6 +81,7 @@ def run_command(name_or_file: str, store: Path, as_json: bool) -> None:
     from tracker._campaigns import open_campaign
     from tracker._ledger import Ledger
 
+    require_module("torch")
     ledger = Ledger(store)
     manifest = load_campaign(name_or_file)
     new = open_campaign(ledger, manifest)

@@ -60,11 +60,12 @@ def check(file: Path, refit: bool, origin: str, store: Path, as_json: bool) -> N
     \b
     Example: layoutledger certificate check ledger/certificates/cpu-quick-1a2b3c4d5e6f.json --refit
     """
-    from tracker._certificates import check_certificate
+    from tracker._certificates import check_alone, check_certificate
     from tracker._ledger import Ledger
-    from tracker._tracked import check_alone, check_tracked
 
     if origin == "mlflow":
+        from tracker._tracked import check_tracked
+
         digest, checks = check_tracked(file, store, refit=refit)
     elif origin == "file":
         digest, checks = check_alone(file, refit=refit)

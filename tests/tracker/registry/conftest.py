@@ -5,52 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from schemas import (
-    CertificateIssued,
-    CertifiedCandidate,
-    CertifiedCell,
-    EvidenceRoot,
-    FitCompleted,
-    Statement,
-    Unit,
-    wrap_certificate,
-)
-from tracker._fitting import judge_evidence
-from tracker.certificate import build_statement
-from tracker.importers import ImportedEvidence, read_art_certificate
+from schemas import CertificateIssued, Statement, Unit, wrap_certificate
 from tracker.log import Log
 from tracker.mlflow_store import embedded_uri
 from tracker.registry import make_bundle, record_review, register_bundle
 
 
 @pytest.fixture(scope="session")
-def imported(shared: Path) -> ImportedEvidence:
-    return read_art_certificate(shared / "evidence" / "h200-dense-h2560.certificate.json")
-
-
-def build(imported: ImportedEvidence, root: str) -> Statement:
-    cells = tuple(
-        CertifiedCell(
-            cell=cell.cell,
-            identity=cell.identity,
-            facts=cell.facts,
-            fingerprint=cell.fingerprint,
-            held_out=imported.manifest.holdout.holds_out(cell.cell),
-            candidates=tuple(
-                CertifiedCandidate(**candidate.model_dump())
-                for candidate in sorted(cell.candidates, key=lambda candidate: candidate.label)
-            ),
-        )
-        for cell in sorted(imported.cells, key=lambda cell: cell.cell)
-    )
-    evidence = EvidenceRoot(root=root, segments=("0" * 26,), events=1)
-    result: FitCompleted = judge_evidence(imported.manifest, cells, (), imported.manifest.fit, evidence)
-    return build_statement("0" * 26, result, imported.manifest, cells, ())
-
-
-@pytest.fixture(scope="session")
-def statement(imported: ImportedEvidence) -> Statement:
-    return build(imported, "0" * 64)
+def statement(h200_statement: Statement) -> Statement:
+    return h200_statement
 
 
 @pytest.fixture(scope="session")
