@@ -2,24 +2,35 @@
 
 from schemas import CampaignOpened, InvalidInputError, Manifest
 from tracker._ledger import Ledger
+from tracker.mlflow_store import file_lock
+
+_LOCK = ".register.lock"
 
 
 def open_campaign(ledger: Ledger, manifest: Manifest) -> bool:
     """Record the manifest before the first sample; True if it was new, False if it stands there already.
 
+    Runners that start together register it once: the first records it, the others find it there.
+
     Raises:
         InvalidInputError: the name is taken by another manifest; nothing was changed.
+        StoreUnavailableError: the folder cannot be written.
     """
-    if manifest.campaign in ledger.campaigns():
-        registered = ledger.manifest(manifest.campaign)
-        if registered.digest != manifest.digest:
-            raise InvalidInputError(
-                f"campaign {manifest.campaign!r} is registered with another manifest "
-                f"({registered.digest[:12]}, this one is {manifest.digest[:12]}); "
-                "a registered manifest does not change: give the campaign another name"
-            )
-        return False
-    opened = CampaignOpened(manifest=manifest, manifest_digest=manifest.digest)
-    with ledger.log.open_segment(manifest.campaign, "campaign") as segment:
-        segment.append("campaign.opened", opened.plain())
-    return True
+    ledger.log.disk.make_folder(ledger.store)
+    with file_lock(ledger.store / _LOCK):
+        if manifest.campaign in ledger.campaigns():
+            _require_same(ledger.manifest(manifest.campaign), manifest)
+            return False
+        opened = CampaignOpened(manifest=manifest, manifest_digest=manifest.digest)
+        with ledger.log.open_segment(manifest.campaign, "campaign") as segment:
+            segment.append("campaign.opened", opened.plain())
+        return True
+
+
+def _require_same(registered: Manifest, manifest: Manifest) -> None:
+    if registered.digest != manifest.digest:
+        raise InvalidInputError(
+            f"campaign {manifest.campaign!r} is registered with another manifest "
+            f"({registered.digest[:12]}, this one is {manifest.digest[:12]}); "
+            "a registered manifest does not change: give the campaign another name"
+        )
