@@ -3,6 +3,15 @@
 from fit._admit import CellEvidence, check_evidence
 from fit._cells import FitCandidate, FitCell
 from fit._compare import LEFT_OUT, LeftOut, MethodReport, ablate_terms, compare
+from fit._drift import (
+    CellMove,
+    Drift,
+    Move,
+    SelectionChange,
+    changed_selections,
+    changed_winners,
+    compare_times,
+)
 from fit._gates import QualifiedMetrics, gate_verdicts, qualify
 from fit._intervals import Interval
 from fit._judge import (
@@ -16,6 +25,7 @@ from fit._judge import (
 )
 from fit._methods import METHODS, FittedTable, fit_table
 from fit._noise import median_error_pct
+from fit._production import Alternative, LayoutRatio, PlaceDrift, Seen, alternatives, place_drifts
 from fit._selector import (
     Prospect,
     RegretSummary,
@@ -30,24 +40,36 @@ __all__ = [
     "GROUPS",
     "LEFT_OUT",
     "METHODS",
+    "Alternative",
     "CellEvidence",
+    "CellMove",
     "CellVerdict",
+    "Drift",
     "FitCandidate",
     "FitCell",
     "FittedTable",
     "Interval",
+    "LayoutRatio",
     "LeftOut",
     "MethodReport",
+    "Move",
+    "PlaceDrift",
     "Prospect",
     "QualifiedMetrics",
     "RegretSummary",
     "SearchedCell",
+    "Seen",
+    "SelectionChange",
     "SelectorVerdict",
     "Survival",
     "ablate_terms",
+    "alternatives",
+    "changed_selections",
+    "changed_winners",
     "check_evidence",
     "check_selector",
     "compare",
+    "compare_times",
     "fit_table",
     "gate_verdicts",
     "group_cells",
@@ -56,6 +78,7 @@ __all__ = [
     "judge_groups",
     "judge_hand_set",
     "median_error_pct",
+    "place_drifts",
     "prospective_check",
     "qualify",
     "selection_survival",

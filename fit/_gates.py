@@ -10,7 +10,7 @@ from fit._cells import Evidence, FitCell, Floats, Indices, compile_cells
 from fit._judge import GROUPS, group_cells, percentile_95
 from fit._keys import first_least, table_keys
 from fit._pairs import Pairs, pair_noise_pct, right_order, separation_pct, within_cells
-from planner import Coefficients
+from planner import TERMS, Coefficients
 from schemas import Gates, GateVerdict, IncompleteEvidenceError
 
 POOLED = "pooled"
@@ -35,7 +35,7 @@ class QualifiedMetrics:
 
 def gate_verdicts(
     holdout: Sequence[FitCell],
-    coefficients: Coefficients,
+    coefficients: Coefficients | None,
     gates: Gates,
     *,
     retained: Sequence[FitCell] = (),
@@ -44,7 +44,7 @@ def gate_verdicts(
 
     Args:
         holdout: the held-out cells.
-        coefficients: the integer table.
+        coefficients: the integer table; None is version 1.
         gates: the registered limits.
         retained: all cells; a group that stands here and has no held-out cell gets a verdict that says so.
 
@@ -63,9 +63,11 @@ def gate_verdicts(
     return tuple(verdicts)
 
 
-def qualify(cells: Sequence[FitCell], coefficients: Coefficients, separation: float) -> QualifiedMetrics:
-    """The noise-qualified metrics of a table over cells."""
-    evidence = compile_cells(cells, tuple(coefficients))
+def qualify(
+    cells: Sequence[FitCell], coefficients: Coefficients | None, separation: float
+) -> QualifiedMetrics:
+    """The noise-qualified metrics of a table over cells, or of version 1 where there is none."""
+    evidence = compile_cells(cells, tuple(TERMS if coefficients is None else coefficients))
     keys = table_keys(evidence, coefficients)
     pairs = within_cells(evidence)
     apart = separation_pct(evidence, pairs) > np.maximum(separation, pair_noise_pct(evidence, pairs))
@@ -83,7 +85,7 @@ def qualify(cells: Sequence[FitCell], coefficients: Coefficients, separation: fl
 
 
 def _group_verdicts(
-    group: str, cells: Sequence[FitCell], coefficients: Coefficients, gates: Gates
+    group: str, cells: Sequence[FitCell], coefficients: Coefficients | None, gates: Gates
 ) -> tuple[GateVerdict, ...]:
     if not cells:
         detail = "no held-out cell in this group; nothing to judge"

@@ -22,6 +22,7 @@ VERBS = {
     "rollback": ("_registry", "rollback"),
     "versions": ("_registry", "versions"),
     "plan": ("_plan", "plan"),
+    "drift": ("_drift", "drift"),
     "export": ("_export", "export_group"),
     "sql": ("_evidence", "sql"),
     "push": ("_mirror", "push"),
