@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from harness import CampaignSummary, CellProgress, load_campaign
-from schemas import FitCompleted, require_module
+from schemas import FitCompleted
 from tracker._campaigns import open_campaign
 from tracker._certificates import IssuedCertificate, certify_fit
 from tracker._fits import fit_campaign
@@ -82,9 +82,7 @@ def run_quickstart(
     Raises:
         CampaignFailedError: cells failed; they are recorded and can be resumed.
         IncompleteEvidenceError: a candidate has too few usable samples.
-        MissingExtraError: PyTorch is not installed; nothing was registered.
     """
-    require_module("torch")
     started = time.monotonic()
     manifest = load_campaign(campaign)
     narrator.step(f"Register {manifest.campaign}: {len(manifest.cells)} cells, holdout and gates fixed")

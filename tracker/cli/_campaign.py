@@ -77,6 +77,7 @@ def run_command(name_or_file: str, store: Path, as_json: bool) -> None:
     \b
     Example: layoutledger campaign run cpu-quick
     """
+    require_module("torch")
     from harness import load_campaign
     from tracker._campaigns import open_campaign
     from tracker._ledger import Ledger

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from schemas import CampaignFailedError, FitCompleted
+from schemas import CampaignFailedError, FitCompleted, require_module
 from tracker.cli._campaign import ProgressLines, campaign_failure
 from tracker.cli._fit import refuse_failed, show_fit
 from tracker.cli._options import json_option, store_option
@@ -29,6 +29,7 @@ def quickstart(campaign: str, store: Path, as_json: bool) -> None:
     \b
     Example: layoutledger quickstart
     """
+    require_module("torch")
     from tracker._ledger import Ledger
     from tracker._quickstart import run_quickstart
 
