@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-from schemas import CorruptionError, NotFoundError, StoreUnavailableError, require_module
+from schemas import CorruptionError, NotFoundError, StoreUnavailableError, redact, require_module
 
 BUNDLE_DIGEST_TAG = "ledger.bundle_digest"
 """Tag of a model version that holds its bundle's digest."""
@@ -128,7 +128,8 @@ def _probe(uri: str) -> None:
 
 def _unreachable(uri: str, error: Exception) -> StoreUnavailableError:
     return StoreUnavailableError(
-        f"{uri}: the registry does not answer ({error}); set {TRACKING_VARIABLE}, or load the bundle's file"
+        f"{redact(uri)}: the registry does not answer ({redact(str(error))}); "
+        f"set {TRACKING_VARIABLE}, or load the bundle's file"
     )
 
 
@@ -160,7 +161,9 @@ def _download(uri: str, location: str, target: str) -> Path:
     try:
         return Path(mlflow.artifacts.download_artifacts(location, dst_path=target, tracking_uri=uri))
     except (MlflowException, OSError) as error:
-        raise StoreUnavailableError(f"{location}: the version's files cannot be read: {error}") from error
+        raise StoreUnavailableError(
+            f"{redact(location)}: the version's files cannot be read: {redact(str(error))}"
+        ) from error
 
 
 def _explained(
@@ -176,10 +179,12 @@ def _explained(
         versions = sorted(int(item.version) for item in client.search_model_versions(f"name='{name}'"))
     except MlflowException:
         models = sorted(item.name for item in client.search_registered_models())
-        return NotFoundError(f"{uri}: no registered model {name!r}; there are: {', '.join(models) or 'none'}")
+        return NotFoundError(
+            f"{redact(uri)}: no registered model {name!r}; there are: {', '.join(models) or 'none'}"
+        )
     aliases = ", ".join(f"{key} (version {value})" for key, value in sorted(model.aliases.items()))
     wanted = f"alias {alias!r}" if alias is not None else f"version {version}"
     return NotFoundError(
-        f"{uri}: {name} has no {wanted}; versions: {', '.join(map(str, versions)) or 'none'}; "
+        f"{redact(uri)}: {name} has no {wanted}; versions: {', '.join(map(str, versions)) or 'none'}; "
         f"aliases: {aliases or 'none'}"
     )

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         NotFoundError,
         PromotionRefusedError,
         StoreUnavailableError,
+        UnhealthyError,
     )
     from schemas._event import Event, Source, Unit
     from schemas._evidence import (
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
         CertificateRefused,
         FailureKind,
         FitCompleted,
+        HoldPlaced,
+        HoldReleased,
         ImportedCandidate,
         ImportRecorded,
         RegisteredTable,
@@ -87,6 +90,7 @@ if TYPE_CHECKING:
         MemoryTrace,
         SplitPart,
     )
+    from schemas._redact import redact, redact_plain
     from schemas._selection import SelectionObserved, SelectionsClosed
     from schemas._table import (
         BUNDLE_FILE,
@@ -131,6 +135,7 @@ _HOME = {
     "NotFoundError": "_errors",
     "PromotionRefusedError": "_errors",
     "StoreUnavailableError": "_errors",
+    "UnhealthyError": "_errors",
     "Event": "_event",
     "Source": "_event",
     "Unit": "_event",
@@ -147,6 +152,8 @@ _HOME = {
     "CertificateRefused": "_evidence",
     "FailureKind": "_evidence",
     "FitCompleted": "_evidence",
+    "HoldPlaced": "_evidence",
+    "HoldReleased": "_evidence",
     "ImportRecorded": "_evidence",
     "ImportedCandidate": "_evidence",
     "RegisteredTable": "_evidence",
@@ -174,6 +181,8 @@ _HOME = {
     "MemoryTrace": "_memory",
     "SplitPart": "_memory",
     "TRACE_STEPS_PER_EVENT": "_memory",
+    "redact": "_redact",
+    "redact_plain": "_redact",
     "SelectionObserved": "_selection",
     "SelectionsClosed": "_selection",
     "BUNDLE_FILE": "_table",
@@ -229,6 +238,8 @@ __all__ = [
     "GateVerdict",
     "Gates",
     "Geometry",
+    "HoldPlaced",
+    "HoldReleased",
     "HoldoutRule",
     "ImportRecorded",
     "ImportedCandidate",
@@ -260,6 +271,7 @@ __all__ = [
     "SplitPart",
     "Statement",
     "StoreUnavailableError",
+    "UnhealthyError",
     "Unit",
     "VersionRegistered",
     "Withheld",
@@ -269,6 +281,8 @@ __all__ = [
     "digest_file",
     "digest_json",
     "missing_extra",
+    "redact",
+    "redact_plain",
     "require_module",
     "table_digest",
     "wrap_certificate",

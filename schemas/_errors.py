@@ -65,3 +65,9 @@ class MissingExtraError(LayoutLedgerError, ImportError):
     """What was asked for needs a package that is not installed; names the extra that brings it."""
 
     exit_code = 13
+
+
+class UnhealthyError(LayoutLedgerError):
+    """`layoutledger doctor` found something broken; each finding names its remedy."""
+
+    exit_code = 14

@@ -1,12 +1,13 @@
 """What the log's events carry: one record a type, each versioned; see `PAYLOADS`."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from schemas._base import Record
 from schemas._cell import Candidate, CellFacts, CellIdentity, Features, Fingerprint
 from schemas._certificate import EvidenceRoot
+from schemas._event import ULID_PATTERN
 from schemas._manifest import FitArguments, Manifest
 from schemas._memory import AdmissionRefused, AdmissionSplit, MemoryObserved, MemoryTrace
 from schemas._selection import SelectionObserved, SelectionsClosed
@@ -204,6 +205,34 @@ class ReviewRecorded(Record):
     reason: str = Field(min_length=1, pattern=r"\S")
 
 
+class HoldPlaced(Record):
+    """A person keeps a version, or every version with a certificate, from promotion until it is released.
+
+    The hold is named by the id of the segment that records it.
+    """
+
+    target: Literal["version", "certificate"]
+    version: int | None = Field(default=None, ge=1, description="where the target is a version")
+    certificate: str | None = Field(default=None, description="digest, where the target is a certificate")
+    by: str = Field(min_length=1, pattern=r"\S")
+    reason: str = Field(min_length=1, pattern=r"\S")
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        given = {"version": self.version is not None, "certificate": self.certificate is not None}
+        if given != {name: name == self.target for name in given}:
+            raise ValueError(f"a hold on a {self.target} names that, and nothing else")
+        return self
+
+
+class HoldReleased(Record):
+    """A hold does not bind any more."""
+
+    hold: str = Field(pattern=ULID_PATTERN, description="segment id of the hold")
+    by: str = Field(min_length=1, pattern=r"\S")
+    reason: str = Field(min_length=1, pattern=r"\S")
+
+
 class AliasMoved(Record):
     """An alias of the registered model points elsewhere."""
 
@@ -232,6 +261,8 @@ PAYLOADS: dict[str, type[Record]] = {
     "certificate.refused": CertificateRefused,
     "version.registered": VersionRegistered,
     "review.recorded": ReviewRecorded,
+    "hold.placed": HoldPlaced,
+    "hold.released": HoldReleased,
     "alias.moved": AliasMoved,
     "memory.observed": MemoryObserved,
     "memory.trace": MemoryTrace,

@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from schemas import CorruptionError
+from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
 
 
 @click.command()
-@click.argument("campaign", required=False)
+@click.argument("campaign", required=False, shell_complete=complete.campaigns)
 @click.option("--fit", "fit_id", help="Certify this fit; the latest one where omitted.")
 @store_option
 @json_option
@@ -116,7 +117,7 @@ def show_certificate(file: Path, as_json: bool) -> None:
 
 
 @certificate.command()
-@click.argument("digest")
+@click.argument("digest", shell_complete=complete.certificates)
 @click.option("--output", type=click.Path(path_type=Path), help="Write there instead of standard output.")
 @store_option
 def export(digest: str, output: Path | None, store: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tracker.cli import _complete as complete
 from tracker.cli._options import store_option
 from tracker.cli._output import say
 
@@ -14,7 +15,7 @@ def export_group() -> None:
 
 
 @export_group.command()
-@click.argument("digest")
+@click.argument("digest", shell_complete=complete.certificates)
 @click.option(
     "--form",
     type=click.Choice(["json", "python"]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from schemas import FitCompleted, GateFailedError, Metrics
+from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
 
@@ -39,7 +40,7 @@ def fit() -> None:
 
 
 @fit.command("run")
-@click.argument("campaign", required=False)
+@click.argument("campaign", required=False, shell_complete=complete.campaigns)
 @click.option("--method", help="Fit by this method instead of the registered one.")
 @store_option
 @json_option
@@ -65,7 +66,7 @@ def run_fit(campaign: str | None, method: str | None, store: Path, as_json: bool
 
 
 @fit.command("compare")
-@click.argument("campaign", required=False)
+@click.argument("campaign", required=False, shell_complete=complete.campaigns)
 @click.option("--method", "methods", multiple=True, help="Only this one; may be repeated.")
 @click.option(
     "--figures", type=click.Path(path_type=Path, file_okay=False), help="Write figures (SVG) there."
@@ -115,7 +116,7 @@ def compare_methods(
 
 
 @fit.command("check")
-@click.argument("campaign", required=False)
+@click.argument("campaign", required=False, shell_complete=complete.campaigns)
 @click.option("--fit", "fit_id", help="Search under this fit's table; the latest where omitted.")
 @click.option(
     "--before",

@@ -2,10 +2,14 @@
 
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 
+from schemas import InvalidInputError
 from tracker.cli._boundary import EXIT_CODES, run
+
+PROGRAM = "layoutledger"
 
 # Verb: (module, attribute). Import cost is paid by the verb that needs it.
 VERBS = {
@@ -18,6 +22,7 @@ VERBS = {
     "certificate": ("_certificate", "certificate"),
     "register": ("_registry", "register"),
     "review": ("_registry", "review"),
+    "hold": ("_registry", "hold"),
     "promote": ("_registry", "promote"),
     "rollback": ("_registry", "rollback"),
     "versions": ("_registry", "versions"),
@@ -33,6 +38,9 @@ VERBS = {
     "rebuild": ("_evidence", "rebuild"),
     "prove": ("_evidence", "prove"),
     "protect": ("_mirror", "protect"),
+    "config": ("_config", "config"),
+    "completion": ("_config", "completion"),
+    "errors": ("_config", "errors"),
 }
 
 
@@ -54,8 +62,9 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("layoutledger"), prog_name="layoutledger")
-def cli() -> None:
+@click.version_option(version("layoutledger"), prog_name=PROGRAM)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Measure layouts, keep every fact, fit a cost table you can trust, plan with it by version.
 
     \b
@@ -63,6 +72,18 @@ def cli() -> None:
       layoutledger quickstart
       layoutledger sql "select cell, state from cells"
     """
+    from tracker._settings import read_settings
+    from tracker.cli._config import settings_applied
+
+    try:
+        ctx.obj = read_settings(Path.cwd())
+    except InvalidInputError as error:
+        # The doctor tells of a wrong file, and this verb of its own; neither needs what it says.
+        if ctx.invoked_subcommand not in ("doctor", "completion", "errors"):
+            raise
+        ctx.obj = error
+        return
+    ctx.with_resource(settings_applied(ctx.obj))
 
 
 def main() -> None:

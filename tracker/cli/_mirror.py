@@ -5,12 +5,13 @@ from pathlib import Path
 import click
 
 from schemas import CorruptionError, StoreUnavailableError
+from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, progress, say
 
 
 @click.command()
-@click.option("--campaign", help="Only this one.")
+@click.option("--campaign", shell_complete=complete.campaigns, help="Only this one.")
 @store_option
 @json_option
 def push(campaign: str | None, store: Path, as_json: bool) -> None:

@@ -32,7 +32,12 @@ def json_option(command: Command) -> Command:
 def by_option(command: Command) -> Command:
     """`--by`: who does it; the login name where omitted."""
     return click.option(
-        "--by", default=_login, show_default="login name", help="Who does this; goes into the record."
+        "--by",
+        default=_login,
+        envvar="LAYOUTLEDGER_BY",
+        show_default="login name",
+        show_envvar=True,
+        help="Who does this; goes into the record.",
     )(command)
 
 

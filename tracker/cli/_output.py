@@ -17,6 +17,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from schemas import redact, redact_plain
+
+_ESCAPE = {0x1B: "\\x1b"}
+_ESCAPES = {**_ESCAPE, **str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})}
+
 
 def console() -> Console:
     """Standard output; plain text, and never cut, when it is not a terminal."""
@@ -25,7 +30,7 @@ def console() -> Console:
 
 def emit_json(value: Any) -> None:
     """One JSON document on standard output."""
-    click.echo(json.dumps(value, indent=2, sort_keys=True, default=str))
+    click.echo(json.dumps(redact_plain(value), indent=2, sort_keys=True, default=str))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -46,7 +51,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    # A line is a row: what would break it is shown escaped.
+    text = f"{value:.2f}" if isinstance(value, float) else redact(str(value))
+    return text.translate(_ESCAPES)
 
 
 def progress() -> Progress:
@@ -65,4 +72,4 @@ def progress() -> Progress:
 
 def say(text: str) -> None:
     """A line for people on standard error, so that standard output stays for results."""
-    click.echo(text, err=True)
+    click.echo(redact(text).translate(_ESCAPE), err=True)

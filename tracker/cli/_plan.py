@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 import click
 
 from schemas import InvalidInputError
+from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
 
@@ -19,10 +20,25 @@ COLUMNS = ("version", "layout", "shared", "packed tokens", "segments", "levels",
 
 
 @click.command()
-@click.option("--version", "versions", type=int, multiple=True, help="A registered version; may be repeated.")
-@click.option("--alias", help="The version that this alias names.")
-@click.option("--campaign", help="Whose cell gives the batch; the ledger's only one where omitted.")
-@click.option("--cell", help="The measured cell whose rows to plan; the first held-out one where omitted.")
+@click.option(
+    "--version",
+    "versions",
+    type=int,
+    multiple=True,
+    shell_complete=complete.versions,
+    help="A registered version; may be repeated.",
+)
+@click.option("--alias", shell_complete=complete.aliases, help="The version that this alias names.")
+@click.option(
+    "--campaign",
+    shell_complete=complete.campaigns,
+    help="Whose cell gives the batch; the ledger's only one where omitted.",
+)
+@click.option(
+    "--cell",
+    shell_complete=complete.cells,
+    help="The measured cell whose rows to plan; the first held-out one where omitted.",
+)
 @click.option(
     "--rows",
     type=click.Path(path_type=Path),

@@ -1,10 +1,11 @@
-"""`register`, `review`, `promote`, `rollback`, `versions`: coefficient versions and who vouches for them."""
+"""`register`, `review`, `hold`, `promote`, `rollback`, `versions`: versions and who vouches for them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tracker.cli import _complete as complete
 from tracker.cli._options import by_option, json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("campaigns", nargs=-1)
+@click.argument("campaigns", nargs=-1, shell_complete=complete.campaigns)
 @store_option
 @json_option
 def register(campaigns: tuple[str, ...], store: Path, as_json: bool) -> None:
@@ -42,7 +43,7 @@ def review() -> None:
 
 
 @review.command("add")
-@click.argument("certificate")
+@click.argument("certificate", shell_complete=complete.certificates)
 @click.option("--aspect", type=click.Choice(["correctness", "adoption"]), required=True)
 @click.option(
     "--verdict",
@@ -74,9 +75,82 @@ def add_review(
         say(f"{aspect} of {recorded.certificate[:12]}: {verdict} by {by}")
 
 
+@click.group()
+def hold() -> None:
+    """Keep a version or a certificate from being promoted, until someone releases the hold."""
+
+
+@hold.command("add")
+@click.argument("target", metavar="VERSION|DIGEST", shell_complete=complete.held)
+@click.option("--reason", required=True, help="Why; whoever tries to promote reads it.")
+@by_option
+@store_option
+@json_option
+def add_hold(target: str, reason: str, by: str, store: Path, as_json: bool) -> None:
+    """Hold a version by its number, or a certificate by the first digits of its digest.
+
+    \b
+    Examples:
+      layoutledger hold add 2 --reason "regressed on the new driver"
+      layoutledger hold add 1a2b3c4d --reason "the noise at cp4 is not explained"
+    """
+    from tracker._ledger import Ledger
+    from tracker.registry import place_hold, target_words
+
+    placed = place_hold(Ledger(store).existing().log, target, by=by, reason=reason)
+    if as_json:
+        emit_json({"hold": placed.segment, "time": placed.time} | placed.fact.plain())
+    else:
+        say(f"{target_words(placed.fact)} is held by {by}")
+        click.echo(placed.segment)
+
+
+@hold.command("release")
+@click.argument("target", metavar="HOLD|VERSION|DIGEST", shell_complete=complete.held)
+@click.option("--reason", required=True, help="Why it does not bind any more.")
+@by_option
+@store_option
+@json_option
+def release(target: str, reason: str, by: str, store: Path, as_json: bool) -> None:
+    """Release a hold by its id, or every open hold on a version or certificate.
+
+    \b
+    Example: layoutledger hold release 2 --reason "measured again on the new driver"
+    """
+    from tracker._ledger import Ledger
+    from tracker.registry import release_hold, target_words
+
+    lifted = release_hold(Ledger(store).existing().log, target, by=by, reason=reason)
+    if as_json:
+        emit_json([{"hold": each.segment} | each.fact.plain() for each in lifted])
+        return
+    for each in lifted:
+        say(f"released: the hold of {each.fact.by} on {target_words(each.fact)} ({each.segment})")
+
+
+@hold.command("list")
+@store_option
+@json_option
+def list_holds(store: Path, as_json: bool) -> None:
+    """List the open holds; `layoutledger sql "from holds"` shows released ones too.
+
+    \b
+    Example: layoutledger hold list
+    """
+    from tracker._ledger import Ledger
+    from tracker.registry import open_holds, target_words
+
+    standing = open_holds(Ledger(store).existing().log)
+    if as_json:
+        emit_json([{"hold": each.segment, "time": each.time} | each.fact.plain() for each in standing])
+        return
+    rows = [(e.segment, target_words(e.fact), e.fact.by, e.time, e.fact.reason) for e in standing]
+    print_table("Open holds", ("hold", "on", "by", "since", "reason"), rows)
+
+
 @click.command()
-@click.argument("version", type=click.IntRange(1))
-@click.option("--alias", default="champion", show_default=True)
+@click.argument("version", type=click.IntRange(1), shell_complete=complete.versions)
+@click.option("--alias", default="champion", show_default=True, shell_complete=complete.aliases)
 @click.option("--reason", required=True, help="Why; goes into the alias's history.")
 @click.option("--force", is_flag=True, help="Promote though reviews are missing; the record says so.")
 @by_option
@@ -98,7 +172,7 @@ def promote(version: int, alias: str, reason: str, force: bool, by: str, store: 
 
 
 @click.command()
-@click.option("--alias", default="champion", show_default=True)
+@click.option("--alias", default="champion", show_default=True, shell_complete=complete.aliases)
 @click.option("--reason", required=True, help="Why; goes into the alias's history.")
 @by_option
 @store_option

@@ -4,7 +4,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemas import InvalidInputError, LayoutLedgerError, StoreUnavailableError
+from schemas import InvalidInputError, LayoutLedgerError, StoreUnavailableError, redact
 from tracker.log import Log
 from tracker.mirror._push import PushFailure
 from tracker.mirror._run_plan import CAMPAIGN_TAG, SEGMENT_FOLDER, SEGMENT_TAG
@@ -50,7 +50,7 @@ def pull(log: Log, uri: str | None = None) -> PullReport:
                 failed.append(PushFailure(segment, str(error)))
             else:
                 present.add(segment)
-    return PullReport(tracking.uri, tuple(adopted), known, tuple(failed))
+    return PullReport(redact(tracking.uri), tuple(adopted), known, tuple(failed))
 
 
 def _adopt(log: Log, tracking: Tracking, run: RunView, segment: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemas import LayoutLedgerError, StoreUnavailableError
+from schemas import LayoutLedgerError, StoreUnavailableError, redact
 from tracker.log import Log, SegmentPath, crash_point, read_segment
 from tracker.mirror._checkpoint import write_checkpoint
 from tracker.mirror._experiment import experiment_tags
@@ -113,7 +113,7 @@ class _Pusher:
     def report(self) -> PushReport:
         """What was done so far."""
         return PushReport(
-            self._tracking.uri,
+            redact(self._tracking.uri),
             tuple(self._created),
             tuple(self._completed),
             self._unchanged,

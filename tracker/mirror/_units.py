@@ -12,6 +12,8 @@ from schemas import (
     CertificateRefused,
     Event,
     FitCompleted,
+    HoldPlaced,
+    HoldReleased,
     ImportRecorded,
     Metrics,
     ReviewRecorded,
@@ -219,6 +221,27 @@ def _review(events: Sequence[Event]) -> Told | None:
             note=f"{escape_markdown(review.by)} on certificate {escape_markdown(review.certificate)}: "
             f"**{escape_markdown(verdict)}**. {escape_markdown(review.reason)}",
             params={key: str(value) for key, value in review.plain().items()},
+        )
+    return _hold(events)
+
+
+def _hold(events: Sequence[Event]) -> Told | None:
+    for _, hold in payloads(events, "hold.placed", HoldPlaced):
+        target = f"version {hold.version}" if hold.certificate is None else f"certificate {hold.certificate}"
+        return Told(
+            name=f"hold · {target} · {hold.by}",
+            verdict=f"held: {target}",
+            note=f"{escape_markdown(hold.by)} keeps {target} from being promoted: "
+            f"{escape_markdown(hold.reason)}",
+            params={key: str(value) for key, value in hold.plain().items() if value is not None},
+        )
+    for _, released in payloads(events, "hold.released", HoldReleased):
+        return Told(
+            name=f"hold released · {released.hold} · {released.by}",
+            verdict="released",
+            note=f"Hold {released.hold} released by {escape_markdown(released.by)}: "
+            f"{escape_markdown(released.reason)}",
+            params=released.plain(),
         )
     return None
 

@@ -1,12 +1,14 @@
 """Calls into MLflow: its many errors become ours, and a deadline ends them."""
 
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
+from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import Request, urlopen
 
-from schemas import InvalidInputError, LayoutLedgerError, NotFoundError, StoreUnavailableError
+from schemas import InvalidInputError, LayoutLedgerError, NotFoundError, StoreUnavailableError, redact
 from tracker.mlflow_store._records import SealedError
 from tracker.mlflow_store._sealing import RUN_REFUSAL, VERSION_REFUSAL
 
@@ -21,12 +23,12 @@ class Caller:
     """Runs one call after another against one store.
 
     Args:
-        uri: the store, for messages.
+        uri: the store, for messages; they show no credentials.
         budget_s: seconds from now after which no further call is begun; None for no limit.
     """
 
     def __init__(self, uri: str, budget_s: float | None) -> None:
-        self.uri = uri
+        self.uri = redact(uri)
         self._budget_s = budget_s
         self._deadline = None if budget_s is None else time.monotonic() + budget_s
 
@@ -55,7 +57,7 @@ class Caller:
 
     def ours(self, doing: str, error: Any) -> LayoutLedgerError:
         """An MLflow error as one of ours."""
-        text, code = _first_line(str(error)), str(error.error_code)
+        text, code = redact(_first_line(str(error))), str(error.error_code)
         if RUN_REFUSAL in str(error) or VERSION_REFUSAL in str(error):
             return SealedError(f"{self.uri}: {doing}: refused: it is sealed, and stays as it was recorded")
         if code in _ABSENT:
@@ -66,9 +68,24 @@ class Caller:
 
     def _unavailable(self, doing: str, reason: str) -> StoreUnavailableError:
         return StoreUnavailableError(
-            f"{self.uri}: {doing}: the tracking store does not answer: {reason}; nothing recorded is lost, "
-            "`layoutledger push` catches up when it is back (MLFLOW_TRACKING_URI names the store)"
+            f"{self.uri}: {doing}: the tracking store does not answer: {redact(reason)}; nothing recorded is "
+            "lost, `layoutledger push` catches up when it is back (MLFLOW_TRACKING_URI names the store)"
         )
+
+
+def server_request(uri: str, page: str) -> Request:
+    """A request for a server's page; the address's own user and password become a header, as MLflow does it.
+
+    Raises:
+        ValueError: the address is none.
+    """
+    parts = urlsplit(uri.rstrip("/"))
+    address = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    headers: dict[str, str] = {}
+    if parts.username is not None:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    return Request(f"{address}/{page}", headers=headers)
 
 
 def probe_server(uri: str, timeout_s: float) -> None:
@@ -77,18 +94,19 @@ def probe_server(uri: str, timeout_s: float) -> None:
     Raises:
         StoreUnavailableError: no answer within the time, or not that of an MLflow server.
     """
+    shown = redact(uri)
     try:
-        with urlopen(Request(f"{uri.rstrip('/')}/health"), timeout=timeout_s) as answer:
+        with urlopen(server_request(uri, "health"), timeout=timeout_s) as answer:
             answer.read(64)
     except HTTPError as error:
         if error.code in (401, 403):  # MLflow itself brings the credentials.
             return
         raise StoreUnavailableError(
-            f"{uri}: no MLflow server: /health answers {error.code}; check MLFLOW_TRACKING_URI"
+            f"{shown}: no MLflow server: /health answers {error.code}; check MLFLOW_TRACKING_URI"
         ) from error
     except (URLError, OSError, ValueError) as error:
         raise StoreUnavailableError(
-            f"{uri}: the tracking server does not answer within {timeout_s:g} s: {error}; "
+            f"{shown}: the tracking server does not answer within {timeout_s:g} s: {redact(str(error))}; "
             "nothing recorded is lost, `layoutledger push` catches up when it is back "
             "(MLFLOW_TRACKING_URI names it)"
         ) from error

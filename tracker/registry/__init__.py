@@ -6,6 +6,7 @@ A version's number is the coefficient version. Its files, under the model's fold
 
 from tracker.registry._bundle import MODEL, make_bundle
 from tracker.registry._history import Recorded, alias_moves, registrations, reviews
+from tracker.registry._hold import open_holds, place_hold, release_hold, target_words
 from tracker.registry._promote import Promotion, observe_aliases, promote, recorded_aliases, rollback
 from tracker.registry._register import register_bundle, register_hand_set
 from tracker.registry._review import VERDICTS, Aspect, Verdict, record_review
@@ -26,14 +27,18 @@ __all__ = [
     "alias_moves",
     "make_bundle",
     "observe_aliases",
+    "open_holds",
+    "place_hold",
     "promote",
     "record_review",
     "recorded_aliases",
     "register_bundle",
     "register_hand_set",
     "registrations",
+    "release_hold",
     "reviews",
     "rollback",
+    "target_words",
     "verify_registry",
     "versions",
 ]

@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from schemas import AliasMoved, Event, Record, ReviewRecorded, Unit, VersionRegistered
+from schemas import (
+    AliasMoved,
+    Event,
+    HoldPlaced,
+    HoldReleased,
+    Record,
+    ReviewRecorded,
+    Unit,
+    VersionRegistered,
+)
 from tracker.log import Log, iter_segment, read_segment
 
 Payload = TypeVar("Payload", bound=Record)
@@ -39,6 +48,14 @@ def reviews(log: Log, certificate: str) -> tuple[Recorded[ReviewRecorded], ...]:
         if review.fact.certificate == certificate:
             standing[review.fact.aspect, review.fact.by] = review
     return tuple(sorted(standing.values(), key=lambda review: (review.segment, review.time)))
+
+
+def hold_events(
+    log: Log,
+) -> tuple[tuple[Recorded[HoldPlaced], ...], tuple[Recorded[HoldReleased], ...]]:
+    """Every hold that was placed, and every release, in order."""
+    placed = tuple(_facts(log, Unit.REVIEW, "hold.placed", HoldPlaced))
+    return placed, tuple(_facts(log, Unit.REVIEW, "hold.released", HoldReleased))
 
 
 def _facts(log: Log, unit: Unit, name: str, kind: type[Payload]) -> Iterator[Recorded[Payload]]:

@@ -9,14 +9,15 @@ from schemas import (
     PromotionRefusedError,
     StoreUnavailableError,
     Unit,
+    redact_plain,
 )
 from tracker.certificate import check_file
 from tracker.log import Log, crash_point
 from tracker.mlflow_store import Models, connect, tracking_uri
 from tracker.registry._bundle import MODEL
 from tracker.registry._history import alias_moves
-from tracker.registry._read import find_version
-from tracker.registry._rules import CheckCertificate, promotion_lacks
+from tracker.registry._read import find_version, recorded_version
+from tracker.registry._rules import CheckCertificate, held_by, promotion_lacks
 
 OBSERVED_BY = "unknown: moved in the registry"
 OBSERVED_REASON = "found in the registry, not recorded by a ledger"
@@ -66,7 +67,8 @@ def promote(
         raise PromotionRefusedError(
             f"{MODEL} version {version} cannot become {alias!r}:\n  "
             + "\n  ".join(lacks)
-            + "\nadd the reviews (layoutledger review add), or force it with a reason, which is recorded"
+            + "\nadd the reviews (layoutledger review add), release the holds (layoutledger hold release), "
+            "or force it with a reason, which is recorded"
         )
     fact = _fact(models, alias, version=version, by=by, reason=reason, forced=bool(lacks))
     return Promotion(_move(log, models, fact), lacks)
@@ -77,6 +79,7 @@ def rollback(log: Log, alias: str, *, by: str, reason: str, uri: str | None = No
 
     Raises:
         NotFoundError: there is no earlier version, or it is gone.
+        PromotionRefusedError: the earlier version is held.
         InvalidInputError: no reason or no name.
         StoreUnavailableError: the registry does not answer.
     """
@@ -87,6 +90,14 @@ def rollback(log: Log, alias: str, *, by: str, reason: str, uri: str | None = No
             f"alias {alias!r} has no earlier version to go back to; see `layoutledger versions`"
         )
     find_version(models, trail[-2])
+    recorded = recorded_version(log, trail[-2])
+    held = held_by(log, recorded) if recorded else ()
+    if held:
+        raise PromotionRefusedError(
+            f"alias {alias!r} cannot go back to version {trail[-2]}:\n  "
+            + "\n  ".join(held)
+            + "\nrelease the hold, or promote another version"
+        )
     fact = _fact(models, alias, version=trail[-2], by=by, reason=reason, origin="rollback")
     return Promotion(_move(log, models, fact))
 
@@ -141,7 +152,9 @@ def _fact(models: Models, alias: str, **fields: object) -> AliasMoved:
         InvalidInputError: no reason, or no name.
     """
     fact = AliasMoved.parse(
-        {"model": MODEL, "alias": alias, "previous": models.aliases(MODEL).get(alias), **fields},
+        redact_plain(
+            {"model": MODEL, "alias": alias, "previous": models.aliases(MODEL).get(alias), **fields}
+        ),
         where="promotion",
     )
     if not fact.by.strip():

@@ -10,6 +10,7 @@ from schemas import (
     NotFoundError,
     Statement,
     VersionRegistered,
+    redact,
 )
 from tracker.log import Log
 from tracker.mlflow_store import Models, VersionView
@@ -30,7 +31,7 @@ def find_version(models: Models, version: int) -> VersionView:
         if each.version == version:
             return each
     known = ", ".join(str(each.version) for each in every) or "none"
-    raise NotFoundError(f"{models.tracking.uri}: {MODEL} has no version {version}; versions: {known}")
+    raise NotFoundError(f"{redact(models.tracking.uri)}: {MODEL} has no version {version}; versions: {known}")
 
 
 def read_package(models: Models, version: VersionView) -> Package:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from schemas import InvalidInputError, NotFoundError, ReviewRecorded, Unit
+from schemas import InvalidInputError, NotFoundError, ReviewRecorded, Unit, redact
 from tracker.log import Log
 from tracker.registry._history import registrations, unit_events
 
@@ -38,15 +38,21 @@ def record_review(
             f"{aspect} review: verdict {verdict!r}: expected one of {', '.join(allowed) or 'none'}; "
             f"aspects: {', '.join(VERDICTS)}"
         )
-    digest, campaign = _find(log, certificate)
-    fields = {"certificate": digest, "aspect": aspect, "verdict": verdict, "by": by, "reason": reason}
+    digest, campaign = find_certificate(log, certificate)
+    fields = {"certificate": digest, "aspect": aspect, "verdict": verdict, "by": by, "reason": redact(reason)}
     review = ReviewRecorded.parse(fields, where="review")
     with log.open_segment(campaign, Unit.REVIEW, {"certificate": digest}) as segment:
         segment.append("review.recorded", review.plain())
     return review
 
 
-def _find(log: Log, certificate: str) -> tuple[str, str]:
+def find_certificate(log: Log, certificate: str) -> tuple[str, str]:
+    """Digest and campaign of what can be reviewed or held: a certificate, or a registered memory model.
+
+    Raises:
+        InvalidInputError: fewer than 8 digits, or more than one digest begins so.
+        NotFoundError: none does; says which there are.
+    """
     known = _certificates(log)
     beginning = certificate.strip().lower()
     found = [digest for digest in known if digest.startswith(beginning)]

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from schemas import CorruptionError, InvalidInputError, NotFoundError, Statement
+from schemas import CorruptionError, InvalidInputError, NotFoundError, Statement, VersionRegistered
 from tracker.certificate import Check, check_file
 from tracker.log import Log
 from tracker.mlflow_store import Models, VersionView
 from tracker.registry._bundle import Package
 from tracker.registry._history import reviews
+from tracker.registry._hold import open_holds, target_words
 from tracker.registry._read import read_package, recorded_version
 
 CheckCertificate = Callable[[Statement], Iterable[Check]]
@@ -18,7 +19,7 @@ def promotion_lacks(
 ) -> tuple[str, ...]:
     """Everything that keeps a version from being promoted; nothing when all is there.
 
-    The hand-set version has no certificate to review and lacks nothing.
+    The hand-set version has no certificate to review; an open hold keeps it back like any other.
 
     Args:
         log: reviews and registrations.
@@ -37,7 +38,18 @@ def promotion_lacks(
         return (f"its files do not verify: {error}",)
     if package.bundle.digest != recorded.bundle_digest:
         return (f"its bundle has digest {package.bundle.digest}, registered was {recorded.bundle_digest}",)
-    return tuple(_certificates(log, package, check))
+    return (*held_by(log, recorded), *_certificates(log, package, check))
+
+
+def held_by(log: Log, registered: VersionRegistered) -> tuple[str, ...]:
+    """The open holds on a version, on its certificates, and on its memory model, in words."""
+    digests = {registered.memory_digest, *(table.certificate for table in registered.tables)} - {None}
+    return tuple(
+        f"{target_words(hold.fact)} is held by {hold.fact.by} since {hold.time}: {hold.fact.reason} "
+        f"(layoutledger hold release {hold.segment})"
+        for hold in open_holds(log)
+        if hold.fact.version == registered.version or hold.fact.certificate in digests
+    )
 
 
 def _certificates(log: Log, package: Package, check: CheckCertificate) -> Iterable[str]:

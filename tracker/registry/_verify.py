@@ -9,8 +9,8 @@ from tracker.mlflow_store import SEAL_TAG, Models, VersionView, open_existing, t
 from tracker.registry._bundle import MODEL
 from tracker.registry._history import alias_moves, registrations
 from tracker.registry._promote import recorded_aliases
-from tracker.registry._read import read_package
-from tracker.registry._rules import CheckCertificate, promotion_lacks
+from tracker.registry._read import read_package, recorded_version
+from tracker.registry._rules import CheckCertificate, held_by, promotion_lacks
 
 
 def verify_registry(
@@ -83,10 +83,12 @@ def _check_aliases(
         forced = [move.fact for move in alias_moves(log, alias)][-1:]
         if now is None or now not in found or (before == now and forced and forced[0].forced):
             continue
+        where = f"alias {alias} at version {now}"
+        registered = recorded_version(log, now)
+        held = held_by(log, registered) if registered else ()
         for lack in promotion_lacks(log, models, found[now], check):
-            yield Finding(
-                "alias without its reviews", f"alias {alias} at version {now}", "nothing missing", lack
-            )
+            what = "alias at a held version" if lack in held else "alias without its reviews"
+            yield Finding(what, where, "nothing missing", lack)
 
 
 def _target(version: int | None) -> str:

@@ -10,7 +10,7 @@ from tracker.warehouse._views import create_macro, view_sources
 
 DOCUMENTED = """
 events campaigns cells attempts candidates samples candidate_medians pairs failures exclusions fits
-coefficient_tables certificates versions promotions reviews memory_observations
+coefficient_tables certificates versions promotions reviews holds memory_observations
 memory_profiles selections
 """
 
