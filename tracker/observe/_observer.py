@@ -62,7 +62,7 @@ class SelectionObserver:
         store: the ledger's folder.
         run: under which name in the log; trainers may share one.
         model: name of the registered model that plans come from.
-        capacity: observations that may wait.
+        capacity: observations that may wait; more than come between two writes.
         flush_s: seconds between two writes.
         segments: where to; made from the store by default.
 
@@ -103,14 +103,11 @@ class SelectionObserver:
             cell: key of the calibration cell that the batch is, if it is one.
         """
         queue = self._queue
-        waiting = len(queue)
-        if waiting >= self._capacity or self._closed:
+        if len(queue) >= self._capacity or self._closed:
             with self._dropping:
                 self._dropped += 1
             return
         queue.append((time_ns(), plan, ms, ran, cell))
-        if waiting == self._wake_at:
-            self._wake.set()
         if self._thread is None:
             self._start()
 
@@ -140,7 +137,7 @@ class SelectionObserver:
         if self._closed:
             return
         self._closed = True
-        self._wake.set()
+        self._ending.set()
         if self._thread is not None:
             self._thread.join(timeout_s)
 
@@ -154,8 +151,7 @@ class SelectionObserver:
         self._queue: deque[Told] = deque()
         self._dropped = 0
         self._dropping = threading.Lock()
-        self._wake = threading.Event()
-        self._wake_at = self._capacity // 2
+        self._ending = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -173,9 +169,7 @@ class SelectionObserver:
             self._thread = thread
 
     def _run(self) -> None:
-        while not self._closed:
-            self._wake.wait(self._flush_s)
-            self._wake.clear()
+        while not self._ending.wait(self._flush_s):
             if self._segments.ready():
                 self._drain()
         self._drain()
