@@ -145,13 +145,13 @@ class Ledger:
         )
 
     def cell_states(self, campaign: str) -> list[dict[str, Any]]:
-        """A record for each expected cell: what became of it.
+        """A record for each expected cell: what became of it, and how its attempt that counts went.
 
         Raises:
             NotFoundError: no such campaign.
         """
         self.manifest(campaign)
-        return [row for row in self._records("SELECT * FROM cells") if row["campaign"] == campaign]
+        return [row for row in self._records(_CELL_STATES) if row["campaign"] == campaign]
 
     def campaign_states(self) -> list[dict[str, Any]]:
         """A record for each campaign: how many of its expected cells are in which state."""
@@ -174,3 +174,20 @@ class Ledger:
 
     def _records(self, sql: str) -> list[dict[str, Any]]:
         return self.warehouse.query(sql).records()
+
+
+_CELL_STATES = """
+SELECT cells.*, attempts.stopped, attempts.rounds_saved,
+    CAST(coalesce(stalled.samples, 0) AS BIGINT) AS stalled_samples,
+    drift.change_pct AS drift_pct, drift.p_value AS drift_p, coalesce(drift.drifting, false) AS drifting
+FROM cells
+LEFT JOIN attempts ON attempts.campaign = cells.campaign AND attempts.cell = cells.cell
+    AND attempts.attempt = cells.attempt
+LEFT JOIN attempt_drift AS drift ON drift.campaign = cells.campaign AND drift.cell = cells.cell
+    AND drift.attempt = cells.attempt
+LEFT JOIN (
+    SELECT campaign, cell, attempt, count(*) AS samples FROM stalls GROUP BY campaign, cell, attempt
+) AS stalled ON stalled.campaign = cells.campaign AND stalled.cell = cells.cell
+    AND stalled.attempt = cells.attempt
+ORDER BY cells.campaign, cells.position NULLS LAST, cells.cell
+"""

@@ -9,6 +9,8 @@ WITH told AS (
         max(time) FILTER (type IN ('cell.completed', 'cell.failed', 'cell.imported')) AS ended,
         arg_max(data ->> '$.kind', seq) FILTER (type = 'cell.failed') AS failure,
         arg_max(CAST(data ->> '$.wall_s' AS DOUBLE), seq) FILTER (type = 'cell.completed') AS wall_s,
+        arg_max(data ->> '$.end.reason', seq) FILTER (type = 'cell.completed') AS stopped,
+        arg_max(CAST(data ->> '$.end.saved' AS INTEGER), seq) FILTER (type = 'cell.completed') AS rounds_saved,
         any_value(identity) AS identity,
         any_value(facts) AS facts,
         any_value(fingerprint) AS fingerprint,
@@ -36,7 +38,8 @@ SELECT
         ) = 1 AS counts,
     CASE WHEN outcome = 'cell.failed' THEN failure END AS failure,
     engine, coalesce(started, ended) AS started, ended, wall_s, candidates,
-    CAST(imported_samples AS BIGINT) AS imported_samples, identity, facts, fingerprint, environment
+    CAST(imported_samples AS BIGINT) AS imported_samples, identity, facts, fingerprint, environment,
+    stopped, rounds_saved
 FROM told
 ORDER BY campaign, cell, attempt;
 
@@ -58,3 +61,5 @@ COMMENT ON COLUMN attempts.identity IS 'Workload, family, model, layers, shape, 
 COMMENT ON COLUMN attempts.facts IS 'What the cost terms read of the cell beside the layout';
 COMMENT ON COLUMN attempts.fingerprint IS 'Execution fingerprint: samples with different ones never mix';
 COMMENT ON COLUMN attempts.environment IS 'Versions, device, load, affinity at the start';
+COMMENT ON COLUMN attempts.stopped IS 'Under an adaptive protocol, why it ended: separated, or budget where every round was run; else null';
+COMMENT ON COLUMN attempts.rounds_saved IS 'Rounds of an adaptive protocol that were not needed; else null';
