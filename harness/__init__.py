@@ -6,12 +6,14 @@ from harness._job import AutomaticChoice
 from harness._recorder import Attempt, Recorder
 from harness._runner import CampaignSummary, CellProgress, run_campaign
 from harness._workload import generate_rows, rows_digest
+from harness.engines import Engine, open_engine
 
 __all__ = [
     "Attempt",
     "AutomaticChoice",
     "CampaignSummary",
     "CellProgress",
+    "Engine",
     "Recorder",
     "campaign_names",
     "cpu_device_class",
@@ -19,6 +21,7 @@ __all__ = [
     "generate_rows",
     "load_campaign",
     "model_config",
+    "open_engine",
     "parse_campaign",
     "parse_shape",
     "rows_digest",

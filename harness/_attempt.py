@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from harness._environment import environment_record
 from harness._failure import Verdict, judge
 from harness._launch import CellOutcome
 from harness._recorder import Attempt
@@ -20,7 +19,6 @@ from schemas import (
     Record,
 )
 
-ENGINE = "local"
 State = Literal["started", "measuring", "completed", "failed"]
 Tell = Callable[[State, int, int, str], None]
 
@@ -49,11 +47,14 @@ class OpenAttempt:
         self._since_durable = 0
         self._begin = self._last_durable = time.monotonic()
 
-    def start(self, plan: CellPlan, number: int) -> None:
+    def start(self, plan: CellPlan, number: int, engine: str, environment: Mapping[str, Any]) -> None:
         """Record who measures what, on which machine."""
-        environment = environment_record(self._protocol.threads_per_rank)
         started = CellStarted(
-            cell=self._cell, identity=plan.identity, number=number, engine=ENGINE, environment=environment
+            cell=self._cell,
+            identity=plan.identity,
+            number=number,
+            engine=engine,
+            environment=dict(environment),
         )
         self._append("cell.started", started, durable=True)
         self._tell("started", 0, 0, "")
@@ -109,6 +110,14 @@ class OpenAttempt:
         self._names = (*(candidate["label"] for candidate in data["candidates"]), *own)
 
     def _verdict(self, outcome: CellOutcome, limit_s: float) -> Verdict | None:
+        if outcome.reason is not None:
+            return outcome.reason
+        if outcome.reason is not None:
+            return outcome.reason
+        if outcome.reason is not None:
+            return outcome.reason
+        if outcome.reason is not None:
+            return outcome.reason
         if outcome.interrupted:
             return Verdict("interrupted", "the runner was told to stop")
         if outcome.timed_out:

@@ -89,7 +89,8 @@ def judge(
         started: whether every rank got as far as beginning the cell.
         missing: what lacks of the expected samples, or empty.
 
-    A rank's own cause goes before a signal, a signal before the peers' lost connections.
+    A rank's own cause goes before a signal, a signal before the peers' lost connections. Exit codes that all
+    say success are believed only together with every rank's report and all samples.
 
     """
     own = [(rank, failure) for rank, failure in sorted(failures.items()) if not failure.consequence]
@@ -99,6 +100,8 @@ def judge(
     for rank, code in enumerate(exit_codes):
         if code is not None and code < 0:
             return Verdict("killed", f"rank {rank} was ended by {signal_name(-code)}")
+    if exit_codes and all(code == 0 for code in exit_codes) and not failures:
+        return _false_success(len(exit_codes), reports, missing)
     if not started:
         return Verdict("launch", f"the ranks did not start: exit codes {list(exit_codes)}")
     for rank, failure in sorted(failures.items()):
@@ -107,13 +110,21 @@ def judge(
         if code is None:
             return Verdict("exception", f"rank {rank} did not end after another rank had")
         if code != 0:
-            return Verdict("exception", f"rank {rank} ended with exit code {code} and no message")
-    if reports < len(exit_codes):
-        return Verdict(
-            "incomplete",
-            f"every rank ended with exit code 0, but only {reports} of {len(exit_codes)} sent an end report",
-        )
-    return Verdict("incomplete", missing) if missing else None
+            said = "after its end report" if reports == len(exit_codes) else "and no message"
+            return Verdict("exception", f"rank {rank} ended with exit code {code} {said}")
+    return None
+
+
+def _false_success(ranks: int, reports: int, missing: str) -> Verdict | None:
+    """Every exit code is 0: what contradicts that, or None."""
+    against: list[str] = []
+    if reports < ranks:
+        against.append(f"only {reports} of {ranks} sent an end report")
+    if missing:
+        against.append(missing)
+    if not against:
+        return None
+    return Verdict("false_success", f"every rank ended with exit code 0, but {'; '.join(against)}")
 
 
 def signal_name(number: int) -> str:

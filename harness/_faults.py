@@ -1,16 +1,18 @@
 """Real faults on demand, for tests of what then happens; a job's cells carry none unless a test put it in."""
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import nn
 
 from harness._job import Fault
 
-_FAR_TOO_MUCH_BYTES = 2**52
+_HEADROOM_BYTES = 2**28
 
 
 class FaultInjector:
@@ -49,7 +51,13 @@ def _non_finite(model: nn.Module) -> None:
 
 
 def _out_of_memory(_: nn.Module) -> None:
-    torch.empty(_FAR_TOO_MUCH_BYTES, dtype=torch.uint8)
+    """Run into a limit on the process's memory, a little above what it holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + _HEADROOM_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    held: list[torch.Tensor] = []
+    while True:
+        held.append(torch.empty(_HEADROOM_BYTES // 8, dtype=torch.uint8))
 
 
 def _leave(_: nn.Module) -> None:

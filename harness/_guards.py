@@ -2,12 +2,12 @@
 
 Two witnesses that fail in different ways: dynamo's callbacks also see lazily compiled backward graphs, but
 `torch._dynamo.reset()` silently removes them; dynamo's counters survive that but miss backward compilation.
+Where nothing has loaded dynamo, nothing has compiled: the watch does not load it, which takes seconds a rank.
 """
 
+import sys
 from dataclasses import dataclass
 from typing import Any
-
-from torch._dynamo import callback, utils
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +26,19 @@ class CompileWatch:
 
     def __init__(self) -> None:
         self._events = 0
-        self._install()
+        self._listen()
 
-    def _install(self) -> None:
-        callback.callback_handler.register_start_callback(self._on_compile)
+    def _listen(self) -> None:
+        handler = _handler()
+        if handler is not None and self._on_compile not in handler.start_callbacks:
+            handler.register_start_callback(self._on_compile)
 
     def _on_compile(self, _: Any) -> None:
         self._events += 1
 
     def mark(self) -> CompileMark:
-        """The state now; installs the callback again where a dynamo reset removed it."""
-        if self._on_compile not in callback.callback_handler.start_callbacks:
-            self._install()
+        """The state now; listens from now on where dynamo was loaded, or reset, since the last mark."""
+        self._listen()
         return CompileMark(self._events, _graphs())
 
     def since(self, mark: CompileMark) -> int:
@@ -46,10 +47,19 @@ class CompileWatch:
 
     def close(self) -> None:
         """Stop watching."""
-        if self._on_compile in callback.callback_handler.start_callbacks:
-            callback.callback_handler.remove_start_callback(self._on_compile)
+        handler = _handler()
+        if handler is not None and self._on_compile in handler.start_callbacks:
+            handler.remove_start_callback(self._on_compile)
+
+
+def _handler() -> Any:
+    """Dynamo's keeper of callbacks, or None where dynamo is not loaded."""
+    return getattr(sys.modules.get("torch._dynamo.callback"), "callback_handler", None)
 
 
 def _graphs() -> int:
-    """Graphs and backward compilations that dynamo and AOT autograd have counted."""
-    return utils.counters["stats"]["unique_graphs"] + utils.counters["aot_autograd"]["total"]
+    """Graphs and backward compilations that dynamo and AOT autograd have counted; they start from 0."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
+    if counters is None:
+        return 0
+    return counters["stats"]["unique_graphs"] + counters["aot_autograd"]["total"]

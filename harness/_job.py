@@ -3,6 +3,8 @@
 Also what comes back: JSON lines, one object each, told apart by `event` (see `WORKER_EVENTS`).
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -39,6 +41,40 @@ class AutomaticChoice(Record):
 
     version: int = Field(default=1, ge=1)
     coefficients: dict[str, int] | None = None
+
+
+class Work(Record):
+    """What an engine is asked to measure; plain JSON, so that it can go to another machine."""
+
+    cells: tuple[CellPlan, ...]
+    protocol: Protocol
+    automatic: AutomaticChoice = Field(default_factory=AutomaticChoice)
+    faults: dict[str, Fault] = Field(default_factory=dict, description="by cell key; tests alone set any")
+
+    def alone(self, plan: CellPlan) -> "Work":
+        """One of its cells as work of its own."""
+        key = plan.identity.key
+        faults = {key: self.faults[key]} if key in self.faults else {}
+        return self.model_copy(update={"cells": (plan,), "faults": faults})
+
+    def job(self, plans: Sequence[CellPlan], folder: Path, source: str) -> "Job":
+        """The launch of some of its cells, all of one world size; `folder` is scratch, `source` a digest."""
+        cells = tuple(
+            JobCell(
+                plan=plan,
+                rendezvous=f"file://{folder / f'rendezvous-{index}'}",
+                fault=self.faults.get(plan.identity.key),
+            )
+            for index, plan in enumerate(plans)
+        )
+        return Job(
+            world_size=plans[0].identity.shape.world_size,
+            protocol=self.protocol,
+            automatic=self.automatic,
+            source=source,
+            folder=str(folder),
+            cells=cells,
+        )
 
 
 class JobCell(Record):

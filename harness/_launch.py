@@ -8,18 +8,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from harness._failure import RankFailure
+from harness._failure import RankFailure, Verdict
 from harness._job import COMMANDS_FD, EVENTS_FD, PARENT_PID, Job, last_collective_file, log_file
 from harness._lastcall import read_last_collective
 
 OnRecord = Callable[[str, dict[str, Any]], None]
+Said = tuple[str, dict[str, Any]]
+"""A ledger event that the ranks sent: its type and data."""
 
+# -P: a folder named `schemas` where the user stands must not stand in for ours.
+WORKER = (sys.executable, "-P", "-m", "harness._worker")
 START_LIMIT_S = 180.0
 PEER_GRACE_S = 5.0
 _LOG_TAIL_BYTES = 4_000
@@ -29,7 +33,10 @@ _REAP_S = 10.0
 
 @dataclass(slots=True)
 class CellOutcome:
-    """How a cell ended on every rank; an exit code is None where we ended the process ourselves."""
+    """How a cell ended on every rank; an exit code is None where we ended the process ourselves.
+
+    With `reason` an engine says why the cell failed outside its ranks, as when their node is gone.
+    """
 
     exit_codes: list[int | None]
     started: bool = False
@@ -39,6 +46,7 @@ class CellOutcome:
     failures: dict[int, RankFailure] = field(default_factory=dict)
     last_collectives: tuple[str, ...] = ()
     log_tail: str = ""
+    reason: Verdict | None = None
 
 
 @dataclass(slots=True)
@@ -65,11 +73,20 @@ class Launch:
         job: written into its folder, which must exist.
         wake: a file descriptor that becomes readable when the runner is to stop, or None.
         start_limit_s: how long the ranks may take to load what they need.
+        command: what starts a rank; the job's file follows as last argument. A wrapper has to `exec` it.
 
     """
 
-    def __init__(self, job: Job, *, wake: int | None = None, start_limit_s: float = START_LIMIT_S) -> None:
+    def __init__(
+        self,
+        job: Job,
+        *,
+        wake: int | None = None,
+        start_limit_s: float = START_LIMIT_S,
+        command: Sequence[str] = WORKER,
+    ) -> None:
         self._job = job
+        self._command_line = tuple(command)
         self._folder = Path(job.folder)
         self._start_limit_s = start_limit_s
         self._selector = selectors.DefaultSelector()
@@ -78,7 +95,6 @@ class Launch:
         self._woken = False
         self._ranks: list[_Rank] = []
         self._outcome = CellOutcome([])
-        self._on_record: OnRecord = lambda _type, _data: None
 
     def __enter__(self) -> Self:
         path = self._folder / "job.json"
@@ -103,16 +119,25 @@ class Launch:
 
     def run(self, index: int, limit_s: float, on_record: OnRecord) -> CellOutcome:
         """Measure the job's cell of that index; `on_record` gets each ledger event as it arrives."""
+        stream = self.stream(index, limit_s)
+        while True:
+            try:
+                said = next(stream)
+            except StopIteration as end:
+                return end.value
+            on_record(*said)
+
+    def stream(self, index: int, limit_s: float) -> Generator[Said, None, CellOutcome]:
+        """Measure the job's cell of that index: each ledger event as it arrives, and at last how it ended."""
         self._outcome = outcome = CellOutcome([None] * len(self._ranks))
-        self._on_record = on_record
         for number, rank in enumerate(self._ranks):
             rank.code = None
             (self._folder / last_collective_file(number)).unlink(missing_ok=True)
-        self._wait(self._all_ready, self._start_limit_s)
+        yield from self._wait(self._all_ready, self._start_limit_s)
         if all(rank.ready for rank in self._ranks) and self.alive:
             outcome.started = True
             self._command(index)
-            self._wait_for_end(limit_s)
+            yield from self._wait_for_end(limit_s)
         outcome.interrupted = self._woken
         if not self._all_ended():
             self._end_group(stacks=outcome.timed_out)
@@ -141,9 +166,8 @@ class Launch:
         leader = self._ranks[0].process.pid if self._ranks else 0
         try:
             with log.open("wb") as output:
-                # -P: a folder named `schemas` where the user stands must not stand in for ours.
                 process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "harness._worker", str(job_file)],
+                    [*self._command_line, str(job_file)],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -188,12 +212,13 @@ class Launch:
             with contextlib.suppress(BrokenPipeError):
                 os.write(rank.commands, f"{index}\n".encode())
 
-    def _wait_for_end(self, limit_s: float) -> None:
+    def _wait_for_end(self, limit_s: float) -> Iterator[Said]:
         """Until every rank has ended the cell; once one failed the others have a short grace."""
         begin = time.monotonic()
-        self._wait(lambda: self._all_ended() or self._any_failed(), limit_s)
+        yield from self._wait(lambda: self._all_ended() or self._any_failed(), limit_s)
         if self._any_failed() and not self._all_ended() and not self._woken:
-            self._wait(self._all_ended, min(PEER_GRACE_S, max(0.0, limit_s - (time.monotonic() - begin))))
+            left = max(0.0, limit_s - (time.monotonic() - begin))
+            yield from self._wait(self._all_ended, min(PEER_GRACE_S, left))
             return
         self._outcome.timed_out = not self._all_ended() and not self._woken
 
@@ -206,7 +231,7 @@ class Launch:
     def _any_failed(self) -> bool:
         return any(rank.closed or rank.code for rank in self._ranks)
 
-    def _wait(self, done: Callable[[], bool], limit_s: float) -> None:
+    def _wait(self, done: Callable[[], bool], limit_s: float) -> Iterator[Said]:
         """Take in what the ranks say until `done`, the limit, or a call to stop."""
         end = time.monotonic() + limit_s
         while not done() and not self._woken:
@@ -217,9 +242,9 @@ class Launch:
                 if key.data is None:
                     self._woken = True
                 else:
-                    self._read(key.data)
+                    yield from self._read(key.data)
 
-    def _read(self, rank: _Rank) -> None:
+    def _read(self, rank: _Rank) -> Iterator[Said]:
         data = os.read(rank.events, 65_536)
         if not data:
             # The process ended; what lies unfinished in the buffer was never said.
@@ -227,15 +252,16 @@ class Launch:
             rank.code = _exit_code(rank.process) if rank.code is None else rank.code
             return
         *lines, rank.buffer = (rank.buffer + data).split(b"\n")
-        for line in lines:
-            self._take(self._ranks.index(rank), rank, json.loads(line))
+        for message in map(json.loads, lines):
+            if message["event"] == "record":
+                yield message["type"], message["data"]
+            else:
+                self._take(self._ranks.index(rank), rank, message)
 
     def _take(self, number: int, rank: _Rank, message: Mapping[str, Any]) -> None:
         event = message["event"]
         if event == "ready":
             rank.ready = True
-        elif event == "record":
-            self._on_record(message["type"], message["data"])
         elif event == "report":
             self._outcome.reports[number] = message["report"]
         elif event == "failed":

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from harness._admit import require_memory
 from harness._cell import PreparedCell, prepare_cell
 from harness._comm import Groups, close_groups, gather_control_text, open_groups
 from harness._environment import cpu_device_class, cpu_name, memory_bucket
@@ -66,6 +67,7 @@ def _measure(
         ),
     )
     model = build_model(prepared.config, groups, job.protocol.seed, device)
+    require_memory(model, prepared, job.protocol.memory_limit_bytes)
     measurement = CellMeasurement(
         Bench(
             cell=cell.plan.identity.key,

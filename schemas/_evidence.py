@@ -24,8 +24,10 @@ FailureKind = Literal[
     "interrupted",
     "missing_corpus",
     "incomplete",
+    "false_success",
     "warmup_never_quiet",
     "launch",
+    "node_lost",
 ]
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from schemas._base import Record
 from schemas._canonical import digest_json
@@ -26,6 +26,15 @@ class Protocol(Record):
     )
     timeout_s: float = Field(default=600.0, gt=0, description="a cell's limit; then its processes are ended")
     seed: int = Field(default=0, ge=0)
+    memory_limit_bytes: int | None = Field(
+        default=None, ge=1, description="a cell whose forward is priced above this is refused before it runs"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_asked(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A manifest registered before these rules existed keeps its digest.
+        later = ("memory_limit_bytes",)
+        return {name: value for name, value in plain(self).items() if name not in later or value is not None}
 
 
 class HoldoutRule(Record):

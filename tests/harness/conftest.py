@@ -6,15 +6,18 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness._campaign import parse_campaign
-from harness._job import Fault
-from harness._runner import CampaignRun, CampaignSummary
+from harness._interrupt import StopSignals
+from harness._job import AutomaticChoice, Fault, Work
+from harness._launch import CellOutcome
+from harness._runner import CampaignRun, CampaignSummary, CellProgress
+from harness.engines import Engine, LocalEngine, Reports
 from schemas import PAYLOADS, CellPlan, Manifest
 
 CAMPAIGN = """
@@ -27,6 +30,7 @@ extra_rounds = {extra_rounds}
 warmup_limit = 3
 disturbed_pct = 1e9
 timeout_s = {timeout_s}
+{protocol}
 [fit]
 terms = ["token_per_rank"]
 [models.h]
@@ -54,11 +58,12 @@ def small_campaign(
     model: str = "a",
     timeout_s: float = 60.0,
     extra_rounds: int = 0,
+    protocol: str = "",
     more: str = "",
 ) -> Manifest:
     """A cell for each name, of four candidates; each takes a moment once its ranks are up."""
     cells = "".join(WORKLOAD.format(name=name, model=model, shape=shape) for name in names)
-    text = CAMPAIGN.format(timeout_s=timeout_s, extra_rounds=extra_rounds)
+    text = CAMPAIGN.format(timeout_s=timeout_s, extra_rounds=extra_rounds, protocol=protocol)
     return parse_campaign(text + cells + more, "small.toml")
 
 
@@ -121,18 +126,79 @@ class KeptRecorder:
 
 @dataclass
 class Ran:
-    """A campaign that was run, what it recorded, and how it ended."""
+    """A campaign that was run, what it recorded and told, how it ended, and which processes it left."""
 
     manifest: Manifest
     recorder: KeptRecorder
+    progress: list[CellProgress]
     summary: CampaignSummary
+    left_running: list[int]
+
+    def key(self, name: str) -> str:
+        """The key of the workload's first cell."""
+        return next(key for key in self.manifest.keys if key.startswith(f"{name}|"))
 
 
-def run_with_faults(manifest: Manifest, faults: Mapping[str, Fault]) -> Ran:
-    """Run a campaign whose named workloads suffer faults."""
-    recorder = KeptRecorder()
-    by_key = {key: faults[key.split("|")[0]] for key in manifest.keys if key.split("|")[0] in faults}
-    return Ran(manifest, recorder, CampaignRun(manifest, recorder, faults=by_key).run())
+def run_with_faults(
+    manifest: Manifest,
+    faults: Mapping[str, Fault],
+    *,
+    engine: Engine | None = None,
+    before: Mapping[str, int] | None = None,
+    skip: Sequence[str] = (),
+    automatic: AutomaticChoice | None = None,
+) -> Ran:
+    """Run a campaign whose named workloads suffer faults; `before` and `skip` are workload names too."""
+    recorder, progress = KeptRecorder(), []
+    keys = {key.split("|")[0]: key for key in manifest.keys}
+    recorder.before.update({keys[name]: count for name, count in (before or {}).items()})
+    summary = CampaignRun(
+        manifest,
+        recorder,
+        progress=progress.append,
+        automatic=automatic or AutomaticChoice(),
+        engine=engine or LocalEngine(),
+        faults={keys[name]: fault for name, fault in faults.items()},
+    ).run({keys[name] for name in skip})
+    return Ran(manifest, recorder, progress, summary, processes_below(os.getpid()))
+
+
+def processes_below(pid: int) -> list[int]:
+    """Every process below this one, zombies too."""
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        for child in map(int, (thread / "children").read_text().split()):
+            found += [child, *processes_below(child)]
+    return found
+
+
+class Lying:
+    """Reports that say of some cells that all went well, whatever became of them; of others the truth."""
+
+    def __init__(self, reports: Reports) -> None:
+        self.reports = reports
+
+    def began(self, plan: CellPlan, environment: Mapping[str, Any]) -> None:
+        self.reports.began(plan, environment)
+
+    def said(self, plan: CellPlan, type_: str, data: dict[str, Any]) -> None:
+        lost = plan.identity.workload == "lost" and data.get("round") == 2
+        if not lost:
+            self.reports.said(plan, type_, data)
+
+    def ended(self, plan: CellPlan, outcome: CellOutcome) -> None:
+        if plan.identity.workload == "masked":
+            outcome = replace(outcome, exit_codes=[0] * len(outcome.exit_codes), failures={})
+        if plan.identity.workload == "silent":
+            outcome = replace(outcome, reports={})
+        self.reports.ended(plan, outcome)
+
+
+class LyingEngine(LocalEngine):
+    """Real ranks, of whose cells `masked`, `lost` and `silent` too much is said."""
+
+    def run(self, work: Work, reports: Reports, stop: StopSignals) -> None:
+        super().run(work, Lying(reports), stop)
 
 
 @pytest.fixture
@@ -145,7 +211,13 @@ def campaign():
     return small_campaign
 
 
+@pytest.fixture
+def descendants() -> Callable[[int], list[int]]:
+    return processes_below
+
+
 ONE_RANK_FAULTS = {
+    "masked": Fault(kind="exception", round=1),
     "exception": Fault(kind="exception", round=1),
     "kill": Fault(kind="kill", round=1),
     "nan": Fault(kind="non_finite", round=1),
@@ -162,11 +234,36 @@ TWO_RANK_FAULTS = {
 }
 
 
+# One that is priced far above the small cells, which are around 50 kB, and one whose corpus is not there.
+MORE_CELLS = """
+[workloads.large]
+kind = "unique"
+parameters = { rows = 4, length = 400 }
+[workloads.absent]
+kind = "file"
+parameters = { path = "/nowhere/corpus.jsonl" }
+[[cells]]
+workloads = ["large", "absent"]
+models = ["h"]
+shapes = ["tp1cp1"]
+"""
+
+
 @pytest.fixture(scope="session")
 def one_rank() -> Ran:
-    """One process at a time: a plain cell before, between and after cells that fail."""
-    names = ["first", *ONE_RANK_FAULTS, "last"]
-    return run_with_faults(small_campaign(names, model="h"), ONE_RANK_FAULTS)
+    """One process at a time: plain cells before, between and after cells that fail, each in its way."""
+    names = ["first", *ONE_RANK_FAULTS, "lost", "silent", "again", "done", "last"]
+    manifest = small_campaign(
+        names, model="h", extra_rounds=1, protocol="memory_limit_bytes = 200_000", more=MORE_CELLS
+    )
+    return run_with_faults(
+        manifest,
+        ONE_RANK_FAULTS,
+        engine=LyingEngine(),
+        before={"again": 2},
+        skip=["done"],
+        automatic=AutomaticChoice(version=7, coefficients={"token_per_rank": 5}),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -94,10 +94,10 @@ def test_status_reports_and_samples_together_complete_a_cell(recorder) -> None:
     ("changes", "kind", "words"),
     [
         ({"exit_codes": [3]}, "exception", "exit code 3"),
-        ({"reports": {}}, "incomplete", "0 of 1"),
+        ({"reports": {}}, "false_success", "0 of 1"),
         (
             {"reports": {0: {"measured_samples": 5, "warmup_samples": 2}}},
-            "incomplete",
+            "false_success",
             "5 measured and 2 warm-up samples, 4 and 2 arrived",
         ),
         ({"interrupted": True}, "interrupted", "told to stop"),
@@ -121,7 +121,8 @@ def test_an_engine_that_reports_success_without_samples_is_not_believed(recorder
     attempt = OpenAttempt(recorder.open_attempt(_Plan, 1), "c", PROTOCOL, lambda *_: None)
     verdict = attempt.finish(outcome(), 1.0)
     assert verdict is not None
-    assert (verdict.kind, verdict.message) == ("incomplete", "the ranks never described the cell")
+    assert verdict.kind == "false_success"
+    assert verdict.message == "every rank ended with exit code 0, but the ranks never described the cell"
 
 
 def test_an_automatic_choice_of_its_own_must_have_its_samples(recorder) -> None:

@@ -50,8 +50,10 @@ def test_an_error_has_the_kind_of_what_went_wrong(error: Exception, kind: str, c
         ([1, None], {}, 0, False, "", "launch", "[1, None]"),
         ([0, 3], {}, 1, True, "", "exception", "rank 1 ended with exit code 3"),
         ([0, None], {}, 1, True, "", "exception", "rank 1 did not end"),
-        ([0, 0], {}, 1, True, "", "incomplete", "1 of 2"),
-        ([0, 0], {}, 2, True, "samples are missing", "incomplete", "samples are missing"),
+        ([0, 0], {}, 1, True, "", "false_success", "1 of 2"),
+        ([0, 0], {}, 2, True, "samples are missing", "false_success", "but samples are missing"),
+        ([0, 0], {}, 0, False, "not described", "false_success", "0 of 2 sent an end report; not described"),
+        ([0, 3], {}, 2, True, "", "exception", "rank 1 ended with exit code 3 after its end report"),
     ],
 )
 def test_the_verdict_names_the_cause_not_its_consequences(

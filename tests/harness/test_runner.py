@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness._job import AutomaticChoice, Fault
-from harness._runner import CampaignRun, CellProgress, run_campaign
+from harness._job import Fault
+from harness._runner import CampaignRun
 
 
 @pytest.fixture(params=["one_rank", "two_ranks"])
@@ -20,12 +20,16 @@ def ran(request):
 
 
 def test_every_cell_has_one_sealed_attempt_and_is_completed_or_failed(ran) -> None:
-    cells = [(attempt.cell, attempt.number, attempt.sealed) for attempt in ran.recorder.attempts]
-    assert sorted(cells) == sorted((key, 1, True) for key in ran.manifest.keys)
+    cells = [(attempt.cell, attempt.sealed) for attempt in ran.recorder.attempts]
+    assert sorted(cells) == sorted((key, True) for key in ran.manifest.keys if key not in ran.summary.skipped)
     ends = {attempt.cell: attempt.events[-1][0] for attempt in ran.recorder.attempts}
     assert {cell for cell, end in ends.items() if end == "cell.completed"} == set(ran.summary.completed)
     assert {cell for cell, end in ends.items() if end == "cell.failed"} == set(ran.summary.failed)
     assert not ran.summary.ok
+
+
+def test_no_process_is_left_whatever_happened_to_the_cells(ran) -> None:
+    assert ran.left_running == []
 
 
 def test_a_cell_is_described_then_sampled_in_rotating_rounds_then_completed(ran) -> None:
@@ -59,7 +63,8 @@ def test_the_slowest_rank_is_the_time_and_every_rank_reports(ran) -> None:
 
 def test_every_layout_of_a_cell_has_the_same_loss(ran) -> None:
     for attempt in ran.recorder.attempts:
-        losses = [sample["loss"] for sample in attempt.of("sample.recorded")]
+        # A cell that was refused, or whose corpus is missing, has none.
+        losses = [sample["loss"] for sample in attempt.of("sample.recorded")] or [0.0]
         assert max(losses) == pytest.approx(min(losses), rel=1e-5)
 
 
@@ -80,8 +85,7 @@ def test_what_it_was_measured_on_is_recorded(one_rank) -> None:
         ("kill", "killed", -signal.SIGKILL, "SIGKILL"),
         ("nan", "non_finite_loss", 1, "loss by rank nan"),
         ("memory", "out_of_memory", 1, "allocate"),
-        ("leave", "incomplete", 0, "end report"),
-        ("compile", "incomplete", 1, "fewer than 3 usable"),
+        ("leave", "false_success", 0, "only 0 of 1 sent an end report"),
     ],
 )
 def test_a_failure_of_one_process_has_its_kind_and_the_next_cell_runs(
@@ -91,7 +95,8 @@ def test_a_failure_of_one_process_has_its_kind_and_the_next_cell_runs(
     assert (failure["kind"], failure["exit_codes"]) == (kind, [code])
     assert words in failure["message"]
     # The faults strike at the start of the second round.
-    assert failure["samples"] == (12 if name == "compile" else 4)
+    assert failure["samples"] == 4
+    assert len(failure["last_collectives"]) == 1
     assert one_rank.recorder.named("last").completion
 
 
@@ -141,42 +146,63 @@ def test_one_rank_that_compiles_in_a_warm_up_makes_all_ranks_warm_up_once_more(t
     assert {sample["round"] for sample in two_ranks.recorder.named("first").samples("warmup")} == {0}
 
 
-def test_a_sample_that_compiled_is_kept_not_used_and_made_up_for(recorder, campaign) -> None:
-    manifest = campaign(["g"], extra_rounds=2)
-    progress: list[CellProgress] = []
-    faults = {manifest.keys[0]: Fault(kind="recompile", round=1)}
-    assert CampaignRun(manifest, recorder, faults=faults, progress=progress.append).run().ok
-    (attempt,) = recorder.attempts
+def test_a_sample_that_compiled_is_kept_not_used_and_made_up_for(one_rank) -> None:
+    attempt = one_rank.recorder.named("compile")
     (unusable,) = [sample for sample in attempt.samples() if not sample["usable"]]
     assert unusable["compile_events"] >= 1
     assert unusable["reason"].startswith("compiled")
     assert {sample["round"] for sample in attempt.samples()} == {0, 1, 2, 3}
     assert attempt.completion["usable"][unusable["candidate"]] == 3
+    progress = [seen for seen in one_rank.progress if seen.cell == attempt.cell]
     assert [seen.state for seen in progress if seen.state != "measuring"] == ["started", "completed"]
     assert (progress[-1].samples, progress[-1].expected) == (16, 12)
 
 
-def test_only_missing_cells_run_and_attempts_count_on_and_a_missing_corpus_fails_alone(
-    recorder, campaign, tmp_path
+def test_a_layout_priced_above_the_limit_refuses_its_cell_before_it_runs(one_rank) -> None:
+    attempt = one_rank.recorder.named("large")
+    assert attempt.failure["kind"] == "admission_refused"
+    assert "200,000 are usable" in attempt.failure["message"]
+    assert (attempt.failure["exit_codes"], attempt.failure["samples"]) == ([1], 0)
+    assert attempt.of("cell.described")
+    assert not attempt.of("sample.recorded")
+
+
+def test_a_missing_corpus_fails_its_cell_alone(one_rank) -> None:
+    failure = one_rank.recorder.named("absent").failure
+    assert (failure["kind"], failure["exit_codes"]) == ("missing_corpus", [1])
+    assert "/nowhere/corpus.jsonl" in failure["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("masked", "but only 0 of 1 sent an end report; samples are missing"),
+        ("lost", "but samples are missing (no_sharing: 2 measured, 2 usable"),
+        ("silent", "but only 0 of 1 sent an end report"),
+    ],
+)
+def test_an_engine_that_reports_success_is_believed_only_with_all_reports_and_samples(
+    one_rank, name: str, words: str
 ) -> None:
-    more = f'[workloads.f]\nkind = "file"\nparameters = {{ path = "{tmp_path / "none.jsonl"}" }}\n'
-    more += '[[cells]]\nworkloads = ["f"]\nmodels = ["a"]\nshapes = ["tp1cp1"]\n'
-    manifest = campaign(["done", "again"], more=more)
-    done, again, absent = manifest.keys
-    recorder.before[again] = 2
-    choice = AutomaticChoice(version=7, coefficients={"token_per_rank": 5})
-    summary = run_campaign(manifest, recorder, skip_completed={done}, automatic=choice)
-    assert (summary.skipped, summary.completed) == ((done,), (again,))
-    assert summary.failed == {absent: "missing_corpus"}
-    assert [attempt.number for attempt in recorder.attempts] == [3, 1]
-    (described,) = recorder.attempts[0].of("cell.described")
+    failure = one_rank.recorder.named(name).failure
+    assert (failure["kind"], failure["exit_codes"]) == ("false_success", [0])
+    assert f"every rank ended with exit code 0, {words}" in failure["message"]
+
+
+def test_only_missing_cells_run_attempts_count_on_and_the_automatic_choice_is_under_the_table(
+    one_rank,
+) -> None:
+    assert one_rank.summary.skipped == (one_rank.key("done"),)
+    again = one_rank.recorder.named("again")
+    assert again.number == 3
+    (described,) = again.of("cell.described")
     assert described["automatic_version"] == 7
     # Tokens alone are priced, so the planner shares all.
     assert described["automatic"]["labels"][1:] == described["candidates"][-2]["labels"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_runner_closes_the_attempt_and_leaves_no_process(recorder, campaign, number: int) -> None:
+def test_a_stopped_runner_closes_the_attempt_and_leaves_no_process(recorder, campaign, descendants) -> None:
+    number = signal.SIGINT
     manifest = campaign(["g", "later"])
     handler = signal.getsignal(number)
     run = CampaignRun(manifest, recorder, faults={manifest.keys[0]: Fault(kind="hang", round=1)})
@@ -214,18 +240,18 @@ CampaignRun(manifest, Kept(), faults={manifest.keys[0]: Fault(kind="hang")}).run
 """
 
 
-def test_a_killed_runner_leaves_no_rank_behind(campaign) -> None:
+def test_a_killed_runner_leaves_no_rank_behind(campaign, descendants) -> None:
     """After SIGKILL of the runner nothing of ours can clean up: the kernel must."""
     command = [sys.executable, "-c", RUNNER]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin
     assert process.stdout
-    process.stdin.write(campaign(["g"], shape="tp2cp1").model_dump_json())
+    process.stdin.write(campaign(["g"]).model_dump_json())
     process.stdin.close()
     assert process.stdout.readline() == "described\n"
     family = descendants(process.pid)
-    # Two ranks, and a process for the cell in each.
-    assert len(family) == 4
+    # A rank, and its process for the cell.
+    assert len(family) == 2
     process.kill()
     process.wait()
     process.stdout.close()
@@ -233,14 +259,6 @@ def test_a_killed_runner_leaves_no_rank_behind(campaign) -> None:
     while any(alive(pid) for pid in family) and time.monotonic() < end:
         time.sleep(0.05)
     assert [pid for pid in family if alive(pid)] == []
-
-
-def descendants(pid: int) -> list[int]:
-    found = []
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        for child in map(int, (thread / "children").read_text().split()):
-            found += [child, *descendants(child)]
-    return found
 
 
 def alive(pid: int) -> bool:
