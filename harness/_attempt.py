@@ -8,6 +8,7 @@ from typing import Any, Literal
 from harness._failure import Verdict, judge
 from harness._launch import CellOutcome
 from harness._recorder import Attempt
+from harness._stopping import Stopping
 from schemas import (
     AUTOMATIC,
     PAYLOADS,
@@ -17,6 +18,7 @@ from schemas import (
     CellStarted,
     Protocol,
     Record,
+    SampleRecorded,
 )
 
 State = Literal["started", "measuring", "completed", "failed"]
@@ -40,8 +42,8 @@ class OpenAttempt:
         self._cell = cell
         self._protocol = protocol
         self._tell = tell
-        self._measured: Counter[str] = Counter()
-        self._usable: Counter[str] = Counter()
+        self._stopping = Stopping(protocol, ())
+        self._past_end = False
         self._warmups = 0
         self._names: tuple[str, ...] = ()
         self._since_durable = 0
@@ -66,13 +68,21 @@ class OpenAttempt:
             self._describe(data)
             self._append(type_, record, durable=True)
             return
-        if data["role"] == "measured":
-            self._measured[data["candidate"]] += 1
-            self._usable[data["candidate"]] += bool(data["usable"])
-        else:
-            self._warmups += 1
+        if isinstance(record, SampleRecorded):
+            self._count(record)
         self._append(type_, record, durable=self._due())
         self._tell("measuring", self._measured.total(), self._expected, "")
+
+    def _count(self, sample: SampleRecorded) -> None:
+        if sample.role == "warmup":
+            self._warmups += 1
+            return
+        # Between rounds alone: a rule that has ended the attempt lets no further round begin.
+        whole = len(set(self._stopping.measured.values())) == 1
+        self._past_end |= (
+            whole and self._protocol.adaptive is not None and self._stopping.reason() is not None
+        )
+        self._stopping.take(sample)
 
     def finish(self, outcome: CellOutcome, limit_s: float) -> Verdict | None:
         """Record how the attempt ended, and seal it; why it failed, or None."""
@@ -83,6 +93,7 @@ class OpenAttempt:
                 usable={name: self._usable[name] for name in self._names},
                 rank_reports=tuple(outcome.reports[rank] for rank in sorted(outcome.reports)),
                 wall_s=round(time.monotonic() - self._begin, 3),
+                end=self._stopping.adaptive_end(),
             )
             self._append("cell.completed", completed, durable=True)
         else:
@@ -108,14 +119,9 @@ class OpenAttempt:
     def _describe(self, data: Mapping[str, Any]) -> None:
         own = () if len(data["automatic"]["labels"]) > 1 else (AUTOMATIC,)
         self._names = (*(candidate["label"] for candidate in data["candidates"]), *own)
+        self._stopping = Stopping(self._protocol, self._names)
 
     def _verdict(self, outcome: CellOutcome, limit_s: float) -> Verdict | None:
-        if outcome.reason is not None:
-            return outcome.reason
-        if outcome.reason is not None:
-            return outcome.reason
-        if outcome.reason is not None:
-            return outcome.reason
         if outcome.reason is not None:
             return outcome.reason
         if outcome.interrupted:
@@ -138,10 +144,12 @@ class OpenAttempt:
         short = [
             f"{name}: {self._measured[name]} measured, {self._usable[name]} usable"
             for name in self._names
-            if self._measured[name] < self._protocol.rounds or self._usable[name] < self._protocol.required
+            if self._measured[name] < self._least_rounds or self._usable[name] < self._protocol.required
         ]
         if short:
             return f"samples are missing ({'; '.join(short)})"
+        if wrong := self._wrong_end(outcome):
+            return wrong
         for rank, report in sorted(outcome.reports.items()):
             told = (report["measured_samples"], report["warmup_samples"])
             if told != (self._measured.total(), self._warmups):
@@ -150,6 +158,33 @@ class OpenAttempt:
                     f"{self._measured.total()} and {self._warmups} arrived"
                 )
         return ""
+
+    @property
+    def _least_rounds(self) -> int:
+        """Rounds without which no attempt is complete; an adaptive rule says itself whether more were due."""
+        return self._protocol.required if self._protocol.adaptive else self._protocol.rounds
+
+    def _wrong_end(self, outcome: CellOutcome) -> str:
+        """Where an adaptive attempt did not end as its own rule has it; empty where it did."""
+        if self._protocol.adaptive is None:
+            return ""
+        reason, rounds = self._stopping.reason(), self._stopping.rounds
+        if reason is None or self._past_end or set(self._measured.values()) != {rounds}:
+            what = "already had" if self._past_end else "had not"
+            return f"after {rounds} rounds the adaptive rule {what} ended the attempt"
+        told = {rank: report.get("stopped") for rank, report in outcome.reports.items()}
+        wrong = sorted(rank for rank, said in told.items() if said != reason)
+        return (
+            f"rank {wrong[0]} reports that it stopped by {told[wrong[0]]}, not by {reason}" if wrong else ""
+        )
+
+    @property
+    def _measured(self) -> Counter[str]:
+        return self._stopping.measured
+
+    @property
+    def _usable(self) -> Counter[str]:
+        return self._stopping.usable
 
     def _due(self) -> bool:
         """Samples are on disk at most a second or 100 events after they were taken."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import Field
 
+from harness._corpus import corpus_digest
 from harness._workload import check_parameters
 from harness.model._config import ModelConfig
 from harness.model._presets import preset
@@ -191,14 +192,19 @@ def _model_config(entry: _Model, where: str) -> ModelConfig:
 
 
 def _workload(entry: _Workload, where: str, folder: Path | None) -> WorkloadSpec:
-    """The spec as it goes to the manifest; a file is named from its folder, so that any process finds it."""
+    """The spec as it goes to the manifest.
+
+    A file is named from its folder, so that any process finds it, and bound by its digest: another file in its
+    place is refused when the cell is to run.
+    """
     parameters = dict(entry.parameters)
     try:
         check_parameters(entry.kind, parameters)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{where}: {error}") from error
-    if entry.kind == "file" and folder is not None:
-        parameters["path"] = str((folder / parameters["path"]).resolve())
+        if entry.kind == "file" and folder is not None:
+            parameters["path"] = str((folder / parameters["path"]).resolve())
+            parameters.setdefault("digest", corpus_digest(parameters["path"]))
+    except (InvalidInputError, NotFoundError) as error:
+        raise type(error)(f"{where}: {error}") from error
     return WorkloadSpec.parse({"kind": entry.kind, "parameters": parameters}, where=where)
 
 

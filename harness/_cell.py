@@ -6,6 +6,7 @@ No torch here: everything is the same on every rank.
 from dataclasses import dataclass
 
 from harness._campaign import model_config
+from harness._corpus import corpus_digest, corpus_shape
 from harness._job import AutomaticChoice
 from harness._workload import Rows, generate_rows, rows_digest
 from harness.model import ModelConfig
@@ -16,6 +17,7 @@ from schemas import (
     CellDescribed,
     CellFacts,
     CellPlan,
+    CorpusShape,
     DeviceClass,
     Features,
     Fingerprint,
@@ -68,7 +70,14 @@ class PreparedCell:
             candidates=mandatory,
             automatic=self.automatic,
             automatic_version=automatic_version,
+            corpus=self._corpus(),
         )
+
+    def _corpus(self) -> CorpusShape | None:
+        parameters = self.plan.workload.parameters
+        if self.plan.workload.kind != "file":
+            return None
+        return corpus_shape(self.rows, parameters.get("digest") or corpus_digest(parameters["path"]))
 
 
 def prepare_cell(plan: CellPlan, automatic: AutomaticChoice) -> PreparedCell:
@@ -79,7 +88,7 @@ def prepare_cell(plan: CellPlan, automatic: AutomaticChoice) -> PreparedCell:
 
     Raises:
         InvalidInputError: a workload or model that cannot be built.
-        NotFoundError: the workload's file is not there.
+        NotFoundError: the workload's file is not there, or is not the registered one.
 
     """
     config = model_config(plan.model, plan.dtype)

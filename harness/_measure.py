@@ -16,12 +16,13 @@ from typing import Any
 import torch
 
 from harness._cell import PreparedCell
-from harness._comm import Groups, barrier, gather_control_text
+from harness._comm import Groups, barrier, gather_control, gather_control_text
 from harness._environment import processors
 from harness._failure import NonFiniteLossError, RanksDisagreeError, TooFewUsableError, WarmupNeverQuietError
 from harness._faults import FaultInjector
 from harness._guards import CompileWatch
 from harness._sample import JointSample, Role, delay_limit_pct, join
+from harness._stopping import REASONS, Reason, Stopping
 from harness._timer import time_step
 from schemas import Protocol, Record, digest_json
 
@@ -53,9 +54,15 @@ class CellMeasurement:
         self._limit_pct = delay_limit_pct(
             bench.protocol.disturbed_pct, bench.groups.world_size, len(processors())
         )
+        self._stopping = Stopping(bench.protocol, self._names)
         self.taken: Counter[str] = Counter()
-        self.usable: Counter[str] = Counter(dict.fromkeys(self._names, 0))
         self.warmup_rounds = 0
+        self.stopped: Reason | None = None
+
+    @property
+    def usable(self) -> Counter[str]:
+        """Usable measured samples by candidate."""
+        return self._stopping.usable
 
     def run(self) -> None:
         """Warm up and measure.
@@ -87,28 +94,25 @@ class CellMeasurement:
 
     def _measure(self) -> None:
         protocol = self._bench.protocol
-        most = protocol.rounds + protocol.extra_rounds
-        for round_number in range(most):
-            if round_number >= protocol.rounds and (
-                not self._lacking() or self._hopeless(most - round_number)
-            ):
-                break
-            self._round("measured", round_number)
-        lacking = self._lacking()
-        if lacking:
+        while (reason := self._agreed_reason()) is None:
+            self._round("measured", self._stopping.rounds)
+        self.stopped = reason
+        if reason == "too_few":
+            lacking = [f"{name} ({self.usable[name]})" for name in self._stopping.lacking]
             raise TooFewUsableError(
                 f"after {protocol.rounds} rounds and up to {protocol.extra_rounds} extra ones these "
                 f"candidates have fewer than {protocol.required} usable samples: {', '.join(lacking)}; "
                 "measure on a quieter machine or allow more extra_rounds"
             )
 
-    def _hopeless(self, rounds_left: int) -> bool:
-        """Whether a candidate cannot reach its usable samples even if all that follow are."""
-        return min(self.usable.values()) + rounds_left < self._bench.protocol.required
-
-    def _lacking(self) -> list[str]:
-        required = self._bench.protocol.required
-        return [f"{name} ({self.usable[name]})" for name in self._names if self.usable[name] < required]
+    def _agreed_reason(self) -> Reason | None:
+        """Rank 0's answer: all ranks hold the same samples, but not all need have the same floating point."""
+        reason = self._stopping.reason()
+        if self._bench.protocol.adaptive is None:
+            return reason
+        mine = 0 if reason is None else 1 + REASONS.index(reason)
+        first = gather_control(self._bench.groups, [mine])[0][0]
+        return None if first == 0 else REASONS[first - 1]
 
     def _round(self, role: Role, round_number: int) -> list[JointSample]:
         """Each candidate once, starting one further on each round, so that a drift meets all alike."""
@@ -142,7 +146,7 @@ class CellMeasurement:
         )
         bench.emit("sample.recorded", record)
         self.taken[role] += 1
-        self.usable[name] += record.usable
+        self._stopping.take(record)
         return sample
 
 
@@ -174,6 +178,7 @@ def end_report(measurement: CellMeasurement, groups: Groups, layouts: str, began
         "layouts_digest": layouts,
         "warmup_samples": measurement.taken["warmup"],
         "measured_samples": measurement.taken["measured"],
+        "stopped": measurement.stopped,
         "warmup_rounds": measurement.warmup_rounds,
         "collectives": groups.last.sequence,
         "threads": torch.get_num_threads(),

@@ -13,7 +13,7 @@ def stalled(times: Sequence[float]) -> list[bool]:
 
     MAD: median absolute deviation from the median. Where more than one in five is so far off, the candidate
     scatters, and none is a stall. The view `stalls` holds the same rule. A stalled sample stays evidence, and
-    stays usable: taking samples out for their times would be choosing the result, and a median hardly sees them.
+    stays usable: to take samples out for their times is to choose the result, and a median hardly sees them.
 
     Args:
         times: milliseconds of one candidate's usable measured samples, in any order.

@@ -5,15 +5,16 @@ parameters describe and no accidental one-token segment stands in it.
 """
 
 import hashlib
-import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas import InvalidInputError, NotFoundError
+from harness._corpus import TokenKind, equal_numbers, read_corpus
+from planner import build_prefix_tree
+from schemas import InvalidInputError
 
 Row = NDArray[np.int64]
 Rows = tuple[Row, ...]
@@ -28,18 +29,18 @@ def generate_rows(
         kind: one of `KINDS`.
         parameters: the kind's lengths and counts, in tokens and rows; `seed` (default 0) is common to all.
         vocabulary: the model's number of tokens.
-        group: draws another instance of the same workload.
+        group: draws another instance of the same workload; of a file, the rows of this group.
 
     Raises:
         InvalidInputError: an unknown kind, a missing, unknown or impossible parameter, or a token that the
             model does not have.
-        NotFoundError: a file of rows that does not exist.
+        NotFoundError: a file of rows that does not exist, or is not the registered one.
 
     """
     check_parameters(kind, parameters)
     needs = {**KINDS[kind].defaults, **parameters}
     seed = [int(needs.pop("seed", 0)), 0 if group is None else group + 1]
-    source = _TokenSource(np.random.default_rng(seed), vocabulary)
+    source = _TokenSource(np.random.default_rng(seed), vocabulary, group)
     rows = KINDS[kind].build(source, **needs)
     _check_vocabulary(kind, rows, vocabulary)
     return rows
@@ -81,9 +82,10 @@ def rows_digest(rows: Sequence[Row]) -> str:
 class _TokenSource:
     """Random tokens; `branches` starts each of several siblings with a token of its own."""
 
-    def __init__(self, generator: np.random.Generator, vocabulary: int) -> None:
+    def __init__(self, generator: np.random.Generator, vocabulary: int, group: int | None) -> None:
         self.generator = generator
         self.vocabulary = vocabulary
+        self.group = group
 
     def branches(self, lengths: Sequence[int]) -> list[Row]:
         """Sibling pieces of these lengths (each at least 1)."""
@@ -154,34 +156,36 @@ def _unique(source: _TokenSource, *, rows: int, length: Any) -> Rows:
     return tuple(source.branches(source.lengths(length, rows)))
 
 
-def _file(source: _TokenSource, *, path: str) -> Rows:
-    """A user's own token groups: one JSON list of token ids a line."""
-    del source
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise NotFoundError(
-            f"workload file {path} does not exist; give `path` an existing JSONL file"
-        ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"workload file {path} cannot be read: {error}") from error
-    rows = tuple(_file_row(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
-    if not rows:
-        raise InvalidInputError(
-            f"workload file {path} holds no rows; write one JSON list of token ids a line"
-        )
-    return rows
+def _file(source: _TokenSource, *, path: str, tokens: TokenKind, digest: str | None) -> Rows:
+    """A user's own token groups; of hashes, made-up tokens on the very tree of the hashes."""
+    rows = read_corpus(path, tokens=tokens, digest=digest, group=source.group)
+    if tokens == "hashes":
+        return _same_tree(source, equal_numbers([row.tokens for row in rows]))
+    for row in rows:
+        outside = [p for p, token in enumerate(row.tokens, 1) if not 0 <= int(token) < source.vocabulary]
+        if outside:
+            raise InvalidInputError(
+                f"{row.where}: token {outside[0]} of the row is not one of the model's, 0 to "
+                f"{source.vocabulary - 1}; choose a model with a larger vocabulary, or say that they are "
+                'hashes: tokens = "hashes"'
+            )
+    return tuple(np.asarray(row.tokens, dtype=np.int64) for row in rows)
 
 
-def _file_row(path: str, number: int, line: str) -> Row:
-    try:
-        tokens = json.loads(line)
-    except ValueError as error:
-        raise InvalidInputError(f"workload file {path}, line {number}: not JSON ({error})") from error
-    whole = isinstance(tokens, list) and all(type(token) is int for token in tokens)
-    if not whole or not tokens:
-        raise InvalidInputError(f"workload file {path}, line {number}: not a list of one or more token ids")
-    return np.asarray(tokens, dtype=np.int64)
+def _same_tree(source: _TokenSource, rows: Sequence[Row]) -> Rows:
+    """Other tokens in the same places: rows share what these rows share, and nothing else."""
+    segments = build_prefix_tree(rows).segments
+    children: dict[int | None, list[int]] = {}
+    for index, segment in enumerate(segments):
+        children.setdefault(segment.parent, []).append(index)
+    made = [np.empty(len(row), dtype=np.int64) for row in rows]
+    for siblings in children.values():
+        spans = [segments[index] for index in siblings]
+        pieces = source.branches([span.end - span.start for span in spans])
+        for span, piece in zip(spans, pieces, strict=True):
+            for row in span.rows:
+                made[row][span.start : span.end] = piece
+    return tuple(made)
 
 
 class _Kind:
@@ -198,7 +202,7 @@ KINDS: dict[str, _Kind] = {
     "heterogeneous": _Kind(_heterogeneous, ("groups",), singles=(), interleave=False),
     "caterpillar": _Kind(_caterpillar, ("depth", "root", "step", "tail"), legs=1),
     "unique": _Kind(_unique, ("rows", "length")),
-    "file": _Kind(_file, ("path",)),
+    "file": _Kind(_file, ("path",), tokens="ids", digest=None),
 }
 
 _RANGES = {"system", "prompt", "completion", "length"}
@@ -211,6 +215,11 @@ def _check_value(kind: str, name: str, value: Any) -> None:
     fits: bool
     if name == "path":
         fits, wanted = isinstance(value, str) and bool(value), "a file's path"
+    elif name == "tokens":
+        fits, wanted = value in ("ids", "hashes"), '"ids" or "hashes"'
+    elif name == "digest":
+        fits = isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+        wanted = "the file's sha256, 64 lower-case hexadecimal digits"
     elif name == "interleave":
         fits, wanted = isinstance(value, bool), "true or false"
     elif name == "groups":
@@ -235,10 +244,6 @@ def _check_value(kind: str, name: str, value: Any) -> None:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple))
-
-
-def _is_triple(value: Any) -> bool:
-    return _is_list(value) and len(value) == 3 and _whole(value, 1)
 
 
 def _whole(values: Sequence[Any], least: int) -> bool:

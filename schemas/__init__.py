@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from schemas._event import Event, Source, Unit
     from schemas._evidence import (
         PAYLOADS,
+        AdaptiveEnd,
         AliasMoved,
         CampaignOpened,
         CellCompleted,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         CellStarted,
         CertificateIssued,
         CertificateRefused,
+        CorpusShape,
         FailureKind,
         FitCompleted,
         HoldPlaced,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     )
     from schemas._extras import EXTRAS, missing_extra, require_module
     from schemas._manifest import (
+        AdaptiveStop,
         CellPlan,
         FitArguments,
         Gates,
@@ -140,6 +143,7 @@ _HOME = {
     "Source": "_event",
     "Unit": "_event",
     "PAYLOADS": "_evidence",
+    "AdaptiveEnd": "_evidence",
     "AliasMoved": "_evidence",
     "CampaignOpened": "_evidence",
     "CellCompleted": "_evidence",
@@ -150,6 +154,7 @@ _HOME = {
     "CellStarted": "_evidence",
     "CertificateIssued": "_evidence",
     "CertificateRefused": "_evidence",
+    "CorpusShape": "_evidence",
     "FailureKind": "_evidence",
     "FitCompleted": "_evidence",
     "HoldPlaced": "_evidence",
@@ -163,6 +168,7 @@ _HOME = {
     "EXTRAS": "_extras",
     "missing_extra": "_extras",
     "require_module": "_extras",
+    "AdaptiveStop": "_manifest",
     "CellPlan": "_manifest",
     "FitArguments": "_manifest",
     "Gates": "_manifest",
@@ -201,6 +207,8 @@ __all__ = [
     "EXTRAS",
     "PAYLOADS",
     "TRACE_STEPS_PER_EVENT",
+    "AdaptiveEnd",
+    "AdaptiveStop",
     "AdmissionRefused",
     "AdmissionSplit",
     "AliasMoved",
@@ -224,6 +232,7 @@ __all__ = [
     "CertifiedExclusion",
     "CoefficientBundle",
     "CoefficientTable",
+    "CorpusShape",
     "CorruptionError",
     "DeviceClass",
     "Domain",

@@ -48,6 +48,17 @@ class CellStarted(Record):
     environment: dict[str, Any]
 
 
+class CorpusShape(Record):
+    """All that the ledger keeps of a user's own token groups: a digest, lengths and the tree; no token."""
+
+    digest: str = Field(description="sha256 of the file")
+    row_lengths: tuple[int, ...] = Field(min_length=1, description="tokens of each row, in caller order")
+    segments: tuple[tuple[int, int, int], ...] = Field(
+        min_length=1, description="parent (-1 at a root), start and end of each tree segment, parents first"
+    )
+    row_segments: tuple[int, ...] = Field(min_length=1, description="the segment that each row ends in")
+
+
 class CellDescribed(Record):
     """What the worker built: facts, fingerprint, tree and candidates."""
 
@@ -61,6 +72,7 @@ class CellDescribed(Record):
     candidates: tuple[Candidate, ...]
     automatic: Candidate
     automatic_version: int = Field(ge=1, description="coefficient version of the automatic selection")
+    corpus: CorpusShape | None = Field(default=None, description="of a workload that is read from a file")
 
 
 class SampleRecorded(Record):
@@ -80,6 +92,17 @@ class SampleRecorded(Record):
     reason: str | None = Field(default=None, description="why it is not usable")
 
 
+class AdaptiveEnd(Record):
+    """Why an attempt under an adaptive protocol ended when it did; its samples give the same answer again."""
+
+    reason: Literal["separated", "budget"] = Field(
+        description="separated: no rival could still pass the fastest; budget: every round was run"
+    )
+    rounds: int = Field(ge=1, description="measured rounds that were run")
+    saved: int = Field(ge=0, description="rounds of the protocol that were not needed")
+    fastest: str = Field(description="candidate with the least median at the end")
+
+
 class CellCompleted(Record):
     """Exit status 0, every rank's end report and the expected samples are there."""
 
@@ -87,6 +110,7 @@ class CellCompleted(Record):
     usable: dict[str, int] = Field(description="usable samples by candidate")
     rank_reports: tuple[dict[str, Any], ...]
     wall_s: float
+    end: AdaptiveEnd | None = Field(default=None, description="of an attempt under an adaptive protocol")
 
 
 class CellFailed(Record):

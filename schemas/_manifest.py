@@ -12,6 +12,23 @@ from schemas._cell import CellIdentity
 MANIFEST_SCHEMA = "layoutledger.manifest.v1"
 
 
+class AdaptiveStop(Record):
+    """Stop an attempt early, once the rounds left could hardly change which candidate is fastest."""
+
+    tie_pct: float = Field(
+        default=3.0,
+        gt=0,
+        le=50,
+        description="a candidate within this of the fastest is as good",
+    )
+    error_pct: float = Field(
+        default=5.0,
+        gt=0,
+        le=20,
+        description="the chance, an attempt, that the rounds left would put another ahead by more than a tie",
+    )
+
+
 class Protocol(Record):
     """How each cell is measured."""
 
@@ -26,6 +43,10 @@ class Protocol(Record):
     )
     timeout_s: float = Field(default=600.0, gt=0, description="a cell's limit; then its processes are ended")
     seed: int = Field(default=0, ge=0)
+    adaptive: AdaptiveStop | None = Field(
+        default=None,
+        description="a rule by which fewer than `rounds` may do, never fewer than `required`",
+    )
     memory_limit_bytes: int | None = Field(
         default=None, ge=1, description="a cell whose forward is priced above this is refused before it runs"
     )
@@ -33,7 +54,7 @@ class Protocol(Record):
     @model_serializer(mode="wrap")
     def _without_what_is_not_asked(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # A manifest registered before these rules existed keeps its digest.
-        later = ("memory_limit_bytes",)
+        later = ("adaptive", "memory_limit_bytes")
         return {name: value for name, value in plain(self).items() if name not in later or value is not None}
 
 

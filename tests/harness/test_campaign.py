@@ -3,7 +3,14 @@ import pytest
 from harness._campaign import campaign_names, load_campaign, model_config, parse_campaign, parse_shape
 from harness._workload import generate_rows
 from harness.model import preset
-from schemas import InvalidInputError, NotFoundError, ParallelShape
+from schemas import (
+    AdaptiveStop,
+    InvalidInputError,
+    Manifest,
+    NotFoundError,
+    ParallelShape,
+    digest_file,
+)
 
 TEXT = """
 campaign = "mine"
@@ -87,8 +94,24 @@ def test_a_path_is_read_as_a_file_and_its_workload_files_are_found_beside_it(tmp
         "{ rows = 3, length = 5 }", '{ path = "r.jsonl" }'
     )
     (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(NotFoundError, match=r"mine.toml: workloads.u: .*r.jsonl does not exist"):
+        load_campaign(tmp_path / "mine.toml")
+    (tmp_path / "r.jsonl").write_text("[1, 2]\n")
     manifest = load_campaign(tmp_path / "mine.toml")
-    assert manifest.cells[-1].workload.parameters == {"path": str(tmp_path / "r.jsonl")}
+    # Bound by its bytes: a changed file is another campaign.
+    digest = digest_file(tmp_path / "r.jsonl")
+    assert manifest.cells[-1].workload.parameters == {"path": str(tmp_path / "r.jsonl"), "digest": digest}
+
+
+def test_an_adaptive_rule_is_part_of_the_manifest_and_a_manifest_without_one_is_as_before() -> None:
+    plain = parse_campaign(TEXT, "mine.toml")
+    adaptive = parse_campaign(TEXT + "[protocol]\nadaptive = { tie_pct = 4 }\n", "mine.toml")
+    assert adaptive.protocol.adaptive == AdaptiveStop(tie_pct=4.0, error_pct=5.0)
+    assert "adaptive" not in plain.plain()["protocol"]
+    assert Manifest.parse(adaptive.plain(), where="here") == adaptive
+    assert adaptive.digest != plain.digest
+    with pytest.raises(InvalidInputError, match=r"protocol.adaptive.tie_pct"):
+        parse_campaign(TEXT + "[protocol]\nadaptive = { tie_pct = 0 }\n", "mine.toml")
 
 
 def test_an_unknown_campaign_lists_those_there_are() -> None:

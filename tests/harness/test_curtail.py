@@ -60,7 +60,7 @@ def test_without_missing_samples_it_is_the_textbook_two_way_table():
 
 def test_what_slows_a_whole_round_changes_nothing():
     draw = np.random.default_rng(4)
-    times = np.exp(draw.normal(0, 0.02, (6, 3)) + [0.0, 0.04, 0.2])
+    times = np.exp(draw.normal(0, 0.02, (6, 3)) + np.array([0.0, 0.04, 0.2]))
     calm = standing(rounds_of(times), "abc", left=10, tie_pct=TIE, error_pct=5.0)
     # A round alike slow for all moves every median alike, but no difference within the round.
     slowed = times * np.array([1, 1, 2.5, 1, 1, 1.3])[:, None]
@@ -69,7 +69,7 @@ def test_what_slows_a_whole_round_changes_nothing():
 
 
 def test_samples_may_be_missing_and_candidates_that_never_met_stay_undecided():
-    rows = rounds_of(np.exp(np.random.default_rng(5).normal(0, 0.001, (6, 3)) + [0, 0.5, 1.0]))
+    rows = rounds_of(np.exp(np.random.default_rng(5).normal(0, 0.001, (6, 3)) + np.arange(3) / 2))
     for row, name in zip(rows, "abcabc", strict=True):
         del row[name]
     assert standing(rows, "abc", left=10, tie_pct=TIE, error_pct=5.0).undecided == ()
@@ -87,7 +87,7 @@ def test_a_lone_candidate_has_no_rival_and_no_round_left_leaves_nothing_open():
 def simulate(sigma: float, attempts: int, seed: int, **more: float) -> tuple[float, float, float, float]:
     """Share of rounds run, wrong selections of the rule and of all rounds, and how often they are alike.
 
-    A selection, by median as the evidence is read, is wrong if it is truly slower than the best by over a tie.
+    A selection, by median as the evidence is read, is wrong if truly slower than the best by over a tie.
     """
     draw = np.random.default_rng(seed)
     used, wrong, wrong_all, alike = [], [], [], []
@@ -145,7 +145,7 @@ def test_nor_do_heavy_tails_uneven_noise_or_drift_mislead_it(sigma, most, more):
 
 
 def test_where_rivals_lie_a_ties_width_ahead_a_wrong_early_end_stays_rare():
-    """The worst case: what looks fastest is slower than the truth by just over a tie, for every rival alike."""
+    """The worst case: two candidates are slower than the best by just over a tie."""
     draw, ended_wrong = np.random.default_rng(12), 0
     for _ in range(120):
         gaps = np.array([0.0, log(1.031), log(1.031)])

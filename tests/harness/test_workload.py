@@ -1,9 +1,15 @@
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from harness._corpus import equal_numbers
 from harness._workload import KINDS, generate_rows, rows_digest
+from planner import build_prefix_tree
 from schemas import InvalidInputError, NotFoundError
 
 GRPO = {"prompts": 2, "completions": 3, "system": 5, "prompt": 4, "completion": 2}
@@ -118,11 +124,64 @@ def test_a_bad_line_of_a_file_is_refused(tmp_path, line: str) -> None:
 
 
 def test_a_missing_or_empty_file_says_what_to_do(tmp_path) -> None:
-    with pytest.raises(NotFoundError, match="existing JSONL file"):
+    with pytest.raises(NotFoundError, match="existing JSONL or Parquet file"):
         generate_rows("file", {"path": str(tmp_path / "none.jsonl")}, vocabulary=64)
     (tmp_path / "empty.jsonl").write_text("\n")
     with pytest.raises(InvalidInputError, match="one JSON list"):
         generate_rows("file", {"path": str(tmp_path / "empty.jsonl")}, vocabulary=64)
+
+
+def test_hashes_give_other_tokens_on_the_very_tree_of_the_hashes(tmp_path) -> None:
+    path = tmp_path / "hashed.jsonl"
+    hashed = [["aa", "bb", 2**63], ["aa", "bb", 7], ["aa", "bb"], ["7", "bb"], [7, "bb"], ["aa", "bb", 7]]
+    path.write_text("\n".join(map(json.dumps, hashed)))
+    rows = generate_rows("file", {"path": str(path), "tokens": "hashes"}, vocabulary=64)
+    numbers = equal_numbers(hashed)
+    made, meant = build_prefix_tree(rows), build_prefix_tree(numbers)
+    assert (made.parents, made.ends, made.row_nodes) == (meant.parents, meant.ends, meant.row_nodes)
+    assert all(row.min() >= 0 and row.max() < 64 for row in rows)
+    again = generate_rows("file", {"path": str(path), "tokens": "hashes"}, vocabulary=64)
+    assert rows_digest(rows) == rows_digest(again)
+
+
+HASHED_ROWS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=7)
+
+
+@settings(max_examples=60, deadline=None)
+@given(HASHED_ROWS)
+def test_any_tree_of_hashes_is_kept(hashed) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hashed.jsonl"
+        path.write_text("\n".join(json.dumps([f"h{token}" for token in row]) for row in hashed))
+        rows = generate_rows("file", {"path": str(path), "tokens": "hashes"}, vocabulary=8)
+    made, meant = build_prefix_tree(rows), build_prefix_tree(equal_numbers(hashed))
+    assert (made.parents, made.ends, made.row_nodes) == (meant.parents, meant.ends, meant.row_nodes)
+
+
+def test_more_siblings_than_the_model_has_tokens_are_refused(tmp_path) -> None:
+    path = tmp_path / "hashed.jsonl"
+    path.write_text("\n".join(json.dumps([f"h{number}"]) for number in range(9)))
+    with pytest.raises(InvalidInputError, match="9 siblings need different first tokens"):
+        generate_rows("file", {"path": str(path), "tokens": "hashes"}, vocabulary=8)
+
+
+def test_a_cells_group_picks_the_rows_of_that_group(tmp_path) -> None:
+    path = tmp_path / "rows.jsonl"
+    lines = [{"tokens": [1, 2], "group": 3}, {"tokens": [5], "group": 4}, {"tokens": [1, 3], "group": 3}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    rows = generate_rows("file", {"path": str(path)}, vocabulary=64, group=3)
+    assert [row.tolist() for row in rows] == [[1, 2], [1, 3]]
+    with pytest.raises(InvalidInputError, match="has no group 5; its groups are: 3, 4"):
+        generate_rows("file", {"path": str(path)}, vocabulary=64, group=5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [({"tokens": "words"}, "ids"), ({"digest": "abc"}, "64 lower-case"), ({"path": ""}, "a file's path")],
+)
+def test_a_wrong_parameter_of_a_file_is_named(tmp_path, changes, word) -> None:
+    with pytest.raises(InvalidInputError, match=word):
+        generate_rows("file", {"path": str(tmp_path / "x"), **changes}, vocabulary=64)
 
 
 def test_every_kind_has_an_example_here() -> None:
