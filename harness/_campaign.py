@@ -3,6 +3,7 @@
 The manifest is that expansion; nothing that decides what is measured stays behind in the file.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -86,6 +87,8 @@ def campaign_names() -> tuple[str, ...]:
 def load_campaign(name_or_path: str | Path) -> Manifest:
     """The manifest of a shipped campaign, by name, or of a campaign file, by path.
 
+    A file `*.json` is a manifest already, as `layoutledger recipe` writes it; any other is TOML.
+
     Raises:
         NotFoundError: neither a shipped campaign nor a file; the shipped names are listed.
         InvalidInputError: the file is not what a campaign file should be; names file and field.
@@ -100,12 +103,14 @@ def load_campaign(name_or_path: str | Path) -> Manifest:
     if not path.is_file():
         raise NotFoundError(
             f"no campaign {name!r}: there is no such file, and the shipped campaigns are "
-            f"{', '.join(campaign_names())}; name one of these or give the path of a TOML file"
+            f"{', '.join(campaign_names())}; name one of these or give the path of a TOML or manifest file"
         )
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"campaign file {path} cannot be read: {error}") from error
+    if path.suffix == ".json":
+        return _parse_manifest(text, str(path))
     return parse_campaign(text, str(path), folder=path.parent)
 
 
@@ -142,6 +147,16 @@ def parse_campaign(text: str, where: str, *, folder: Path | None = None) -> Mani
         },
         where=where,
     )
+    _check_protocol(manifest.protocol, where)
+    return manifest
+
+
+def _parse_manifest(text: str, where: str) -> Manifest:
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{where}: not JSON: {error}") from error
+    manifest = Manifest.parse(content, where=where)
     _check_protocol(manifest.protocol, where)
     return manifest
 

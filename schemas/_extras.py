@@ -18,6 +18,7 @@ EXTRAS: Final = MappingProxyType(
         "pandas": "tracker",
         "psutil": "tracker",
         "pyarrow": "tracker",
+        "yaml": "tracker",
         "torch": "harness",
         "ray": "ray",
         "fla": "gpu",
