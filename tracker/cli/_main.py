@@ -38,6 +38,7 @@ VERBS = {
     "rebuild": ("_evidence", "rebuild"),
     "prove": ("_evidence", "prove"),
     "protect": ("_mirror", "protect"),
+    "doctor": ("_doctor", "doctor"),
     "config": ("_config", "config"),
     "completion": ("_config", "completion"),
     "errors": ("_config", "errors"),
