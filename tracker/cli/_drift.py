@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tracker.drift import CampaignDrift, Production, TableVerdict, VersionVerdict
 
 LISTED = 20
+DIGEST = 64
 
 
 @click.command()
@@ -84,7 +85,7 @@ def show_times(found: "CampaignDrift") -> None:
     for name, keys in ((found.before, found.only_before), (found.after, found.only_after)):
         if keys:
             say(f"only in {name}: {len(keys)} cells: {', '.join(keys[:LISTED])}")
-    rows = [(c.part, c.before, c.after, len(c.cells)) for c in found.fingerprints]
+    rows = [(c.part, _short(c.before), _short(c.after), len(c.cells)) for c in found.fingerprints]
     if rows:
         print_table("What differs in the fingerprints", ("part", "before", "after", "cells"), rows)
     else:
@@ -167,16 +168,16 @@ def show_production(production: "Production | None") -> None:
 
 
 def _show_changes(title: str, changes: "tuple[SelectionChange, ...]") -> None:
-    if not changes:
-        say(f"{title}: in no cell")
-        return
-    rows = [
-        (c.key, c.before, c.after, c.cost_pct, "beyond noise" if c.beyond_noise else "a tie")
-        for c in changes[:LISTED]
-    ]
-    print_table(title, ("cell", "before", "after", "staying costs %", ""), rows)
-    real = sum(change.beyond_noise for change in changes)
-    say(f"{title}: in {len(changes)} cells, in {real} beyond noise")
+    real = [change for change in changes if change.beyond_noise]
+    if real:
+        rows = [(c.key, c.before, c.after, c.cost_pct, c.noise_pct) for c in real[:LISTED]]
+        print_table(title, ("cell", "before", "after", "staying costs %", "noise %"), rows)
+    say(f"{title}: in {len(real)} cells, and in {len(changes) - len(real)} where the two are a tie")
+
+
+def _short(text: str) -> str:
+    """Digests by their beginning."""
+    return text[:12] if len(text) == DIGEST and text.isalnum() else text
 
 
 def _farthest(moves: "tuple[Move, ...]") -> str:

@@ -25,6 +25,7 @@ def changed(call, known, campaigns):
     return known
 
 
+@pytest.mark.slow(seconds=40)
 def test_a_promoted_version_that_fails_on_the_new_evidence_ends_with_5(call, changed, campaigns):
     outcome = call("drift", "known", "later", "--json")
     assert outcome.code == 5

@@ -1,6 +1,14 @@
 """One ledger of campaigns of the same cells, measured under several truths; tests only read it."""
 
+from pathlib import Path
+
 import pytest
+
+from schemas import Manifest
+from tracker._ledger import Ledger
+from tracker.log import Log, read_segment
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "mlruns.example"
 
 
 def measure(ledger, campaigns, name: str, truth=None, *, source: str = "s" * 64, **changes: str):
@@ -31,3 +39,34 @@ def ledger(campaigns, other_truth, tmp_path_factory):
     measure(ledger, campaigns, "held", **{every: 'workloads = ["held-grpo"]'})
     measure(ledger, campaigns, "other", **{"hybrid-tiny": "attention-tiny"})
     return ledger
+
+
+def record_again(target, source, campaign: str, name: str, factors=None) -> None:
+    """Write a recorded campaign into another log under another name; some cells' times multiplied."""
+    for place in source.segments(campaign):
+        opened, *events, _ = read_segment(place.path)
+        if opened.data["unit"] not in ("campaign", "attempt", "exclusion"):
+            continue
+        subject = {key: text for key, text in opened.subject.items() if key not in ("campaign", "segment")}
+        with target.open_segment(name, opened.data["unit"], subject) as segment:
+            for event in events:
+                data = event.data
+                if event.type == "campaign.opened":
+                    plan = Manifest.parse({**data["manifest"], "campaign": name}, where=name)
+                    data = {"manifest": plan.plain(), "manifest_digest": plan.digest}
+                elif event.type == "sample.recorded":
+                    data = {**data, "ms": data["ms"] * (factors or {}).get(data["cell"], 1.0)}
+                segment.append(event.type, data, durable=False)
+
+
+@pytest.fixture
+def twice_recorded(tmp_path):
+    """The recorded campaign under two names, in the second with the times of some cells multiplied."""
+
+    def make(factors) -> Ledger:
+        ledger = Ledger(tmp_path / "twice")
+        record_again(ledger.log, Log(EXAMPLE), "cpu-quick", "first")
+        record_again(ledger.log, Log(EXAMPLE), "cpu-quick", "second", factors)
+        return ledger
+
+    return make

@@ -58,3 +58,16 @@ def test_nothing_to_compare_is_said(ledger):
         compare_campaigns(ledger, "known", "nobody")
     with pytest.raises(IncompleteEvidenceError, match="in common"):
         compare_campaigns(ledger, "known", "other")
+
+
+@pytest.mark.slow(seconds=20)
+def test_real_evidence_beside_itself_has_not_moved_and_a_slowed_cell_stands_out(twice_recorded):
+    slowed = "grpo-2x6|attention-tiny|L4|tp1|cp1"
+    ledger = twice_recorded({slowed: 1.5})
+    found = compare_campaigns(ledger, "first", "second")
+    assert len(found.times.cells) == 21
+    assert [each.cell.name for each in found.times.moved] == [slowed]
+    assert found.times.moved[0].cell.change_pct == pytest.approx(50)
+    assert found.times.overall_pct == 0
+    assert found.winners == ()
+    assert 0 < found.times.cells_by_chance < 3
