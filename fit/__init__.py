@@ -1,6 +1,7 @@
 """From measured cells to an integer cost table and its verdicts (design, section 8)."""
 
 from fit._admit import CellEvidence, check_evidence
+from fit._analysis import Analysis, Unseen, analyse
 from fit._cells import FitCandidate, FitCell
 from fit._compare import LEFT_OUT, LeftOut, MethodReport, ablate_terms, compare
 from fit._drift import (
@@ -41,6 +42,7 @@ __all__ = [
     "LEFT_OUT",
     "METHODS",
     "Alternative",
+    "Analysis",
     "CellEvidence",
     "CellMove",
     "CellVerdict",
@@ -62,8 +64,10 @@ __all__ = [
     "SelectionChange",
     "SelectorVerdict",
     "Survival",
+    "Unseen",
     "ablate_terms",
     "alternatives",
+    "analyse",
     "changed_selections",
     "changed_winners",
     "check_evidence",

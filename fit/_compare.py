@@ -7,14 +7,12 @@ has not measured; the intervals show what another draw of cells might have given
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from fit._apart import judge_apart
 from fit._cells import Evidence, FitCell, compile_cells, take
 from fit._intervals import Interval, interval, mean_interval, resamples
-from fit._judge import GROUPS, CellVerdict, cell_verdicts, metrics, summarize
-from fit._keys import as_vector, first_least, score_keys
-from fit._methods import METHODS, FittedTable, check_arguments, fit_evidence
-from fit._pairs import ordered_pairs, right_order
+from fit._judge import GROUPS, CellVerdict, metrics
+from fit._keys import as_vector, score_keys
+from fit._methods import METHODS, FittedTable, can_fit, check_arguments, fit_evidence
 from schemas import FitArguments, IncompleteEvidenceError, Metrics
 
 LEFT_OUT = ("cell", *GROUPS)
@@ -104,23 +102,13 @@ def leave_out(evidence: Evidence, method: str, grouping: str) -> LeftOut:
         method: a name out of ``METHODS``.
         grouping: one of ``LEFT_OUT``.
     """
+    every = set(range(len(evidence.cells)))
     groups = _places_by_group(evidence.cells, grouping)
-    pairs = ordered_pairs(evidence)
-    selected = np.zeros(len(evidence.cells), dtype=np.int64)
-    right = np.zeros(len(pairs), dtype=np.bool_)
-    for group in groups:
-        rest = sorted(set(range(len(evidence.cells))) - set(group))
-        keys = score_keys(
-            evidence, as_vector(evidence, fit_evidence(take(evidence, rest), method).coefficients)
-        )
-        selected[group] = first_least(evidence, keys)[group]
-        inside = np.isin(pairs.cell, group)
-        right[inside] = right_order(evidence, pairs.only(inside), keys)
-    verdicts = cell_verdicts(evidence, selected)
+    found, verdicts = judge_apart(evidence, method, [(group, sorted(every - set(group))) for group in groups])
     regrets = [verdict.regret_pct for verdict in verdicts]
     return LeftOut(
         groups=len(groups),
-        metrics=summarize(verdicts, len(pairs), int(right.sum())),
+        metrics=found,
         summed_regret_pct=float(sum(regrets)),
         mean_regret_pct=mean_interval(regrets, resamples(len(regrets), REGRET_REPLICATES)),
         verdicts=verdicts,
@@ -130,11 +118,15 @@ def leave_out(evidence: Evidence, method: str, grouping: str) -> LeftOut:
 def coefficient_intervals(
     evidence: Evidence, method: str, replicates: int = REPLICATES
 ) -> dict[str, Interval]:
-    """Each coefficient of a method's table with its interval over resampled cells, milli-microseconds."""
+    """Each coefficient of a method's table with its interval over resampled cells, milli-microseconds.
+
+    A resample in which no cell has two candidates gives no table and counts for nothing.
+    """
     fitted = fit_evidence(evidence, method)
     drawn = [
         fit_evidence(take(evidence, draw), method).coefficients
         for draw in resamples(len(evidence.cells), replicates)
+        if can_fit(evidence, draw)
     ]
     return {
         term: interval(

@@ -100,9 +100,14 @@ def fit_evidence(evidence: Evidence, method: str) -> FittedTable:
     Raises:
         IncompleteEvidenceError: no cell has two candidates to compare.
     """
-    if len(evidence.ms) == len(evidence.cells):
+    if not can_fit(evidence, range(len(evidence.cells))):
         raise IncompleteEvidenceError(
             f"none of the {len(evidence.cells)} training cells has two candidates to compare; "
             "measure more cells"
         )
     return FittedTable(dict(METHODS[method](evidence)), method)
+
+
+def can_fit(evidence: Evidence, places: Sequence[int]) -> bool:
+    """Whether a table can be fitted on the cells at these places: one of them has two candidates."""
+    return any(len(evidence.cells[place].candidates) > 1 for place in places)

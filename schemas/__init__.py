@@ -7,6 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from schemas._analysis import (
+        Ablation,
+        AttemptFailure,
+        CellJudged,
+        CellState,
+        CoefficientInterval,
+        FitAnalysed,
+        JudgedCandidate,
+        SelectionJudged,
+    )
     from schemas._base import Record
     from schemas._canonical import canonical_json, digest_bytes, digest_file, digest_json
     from schemas._cell import (
@@ -106,6 +116,14 @@ if TYPE_CHECKING:
     from schemas._verdict import GateVerdict, Metrics
 
 _HOME = {
+    "Ablation": "_analysis",
+    "AttemptFailure": "_analysis",
+    "CellJudged": "_analysis",
+    "CellState": "_analysis",
+    "CoefficientInterval": "_analysis",
+    "FitAnalysed": "_analysis",
+    "JudgedCandidate": "_analysis",
+    "SelectionJudged": "_analysis",
     "Record": "_base",
     "canonical_json": "_canonical",
     "digest_bytes": "_canonical",
@@ -207,11 +225,13 @@ __all__ = [
     "EXTRAS",
     "PAYLOADS",
     "TRACE_STEPS_PER_EVENT",
+    "Ablation",
     "AdaptiveEnd",
     "AdaptiveStop",
     "AdmissionRefused",
     "AdmissionSplit",
     "AliasMoved",
+    "AttemptFailure",
     "CampaignFailedError",
     "CampaignOpened",
     "Candidate",
@@ -222,8 +242,10 @@ __all__ = [
     "CellFailed",
     "CellIdentity",
     "CellImported",
+    "CellJudged",
     "CellPlan",
     "CellStarted",
+    "CellState",
     "Certificate",
     "CertificateIssued",
     "CertificateRefused",
@@ -231,6 +253,7 @@ __all__ = [
     "CertifiedCell",
     "CertifiedExclusion",
     "CoefficientBundle",
+    "CoefficientInterval",
     "CoefficientTable",
     "CorpusShape",
     "CorruptionError",
@@ -241,6 +264,7 @@ __all__ = [
     "FailureKind",
     "Features",
     "Fingerprint",
+    "FitAnalysed",
     "FitArguments",
     "FitCompleted",
     "GateFailedError",
@@ -254,6 +278,7 @@ __all__ = [
     "ImportedCandidate",
     "IncompleteEvidenceError",
     "InvalidInputError",
+    "JudgedCandidate",
     "LayoutLedgerError",
     "LearnedProfile",
     "Manifest",
@@ -274,6 +299,7 @@ __all__ = [
     "RegisteredTable",
     "ReviewRecorded",
     "SampleRecorded",
+    "SelectionJudged",
     "SelectionObserved",
     "SelectionsClosed",
     "Source",

@@ -4,6 +4,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from schemas._analysis import CellJudged, FitAnalysed
 from schemas._base import Record
 from schemas._cell import Candidate, CellFacts, CellIdentity, Features, Fingerprint
 from schemas._certificate import EvidenceRoot
@@ -282,6 +283,8 @@ PAYLOADS: dict[str, type[Record]] = {
     "cell.imported": CellImported,
     "cell.excluded": CellExcluded,
     "import.recorded": ImportRecorded,
+    "fit.cell_judged": CellJudged,
+    "fit.analysed": FitAnalysed,
     "fit.completed": FitCompleted,
     "certificate.issued": CertificateIssued,
     "certificate.refused": CertificateRefused,
