@@ -1,6 +1,6 @@
 """`config`, `completion`, `errors`: how the tool is set up, and what its exit codes mean."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def settings_applied(settings: "Sequence[Setting]") -> Iterator[None]:
+def settings_applied(settings: "Sequence[Setting]") -> Generator[None]:
     """Let the files' settings hold as environment variables while a verb runs."""
     import os
 
