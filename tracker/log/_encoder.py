@@ -1,20 +1,22 @@
 """Where the next line of a segment comes from: numbered, chained, digested, counted into the Merkle tree."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Any
 
-from schemas import Event, InvalidInputError, Source, canonical_json, digest_bytes
-from schemas._event import MAX_LINE_BYTES, TYPE_PATTERN, genesis_digest, join_line, line_halves
+import orjson
+
+from schemas import Event, InvalidInputError, Source, canonical_json
+from schemas._event import MAX_LINE_BYTES, TYPE_PATTERN, genesis_digest, line_halves
 from tracker.log._merkle import MerkleTree
 from tracker.log._names import SEALED
 from tracker.log._spelling import Speller
 from tracker.log._stamp import Stamps
-from tracker.log._strict import RefusedLine, check_depth
+from tracker.log._strict import RefusedLine, check_depth, trusted_event
 
-_ANY_ID, _ANY_DIGEST = "0" * 26, "0" * 64
 _TYPE = re.compile(TYPE_PATTERN.replace("$", r"\Z"))
+_HEAD, _DIGEST = b'{"data":', b',"digest":"'
 
 
 class LineEncoder:
@@ -36,6 +38,7 @@ class LineEncoder:
         self._subject_json = canonical_json(self.subject)
         self._stamps = Stamps()
         self._speller = Speller()
+        self._tails: dict[tuple[str, int], bytes] = {}
 
     @property
     def count(self) -> int:
@@ -49,24 +52,26 @@ class LineEncoder:
             InvalidInputError: the type, version or data cannot stand in a line; the chain is as before.
 
         """
-        _check_type(type, version)
-        payload = self._speller.spell(data)
-        seq, prev = self.count, self.head
-        identifier, time, digest, line = self._spell(type, payload, version, seq, prev)
+        payload = self._payload(type, data)
+        tail, seq, prev = self._tail(type, version), self.count, self.head
+        identifier, time = self._stamps.next()
+        filled = tail % (identifier.encode(), prev.encode(), seq, time.encode())
+        line, self.head = _line(type, payload, filled)
         # What was just spelled needs no check; every reader makes one.
-        event = Event.model_construct(
-            id=identifier,
-            type=type,
-            version=version,
-            source=self._source,
-            subject=self.subject,
-            time=time,
-            data=json.loads(payload),
-            seq=seq,
-            prev=prev,
-            digest=digest,
+        event = trusted_event(
+            {
+                "id": identifier,
+                "type": type,
+                "version": version,
+                "source": self._source,
+                "subject": self.subject,
+                "time": time,
+                "data": orjson.loads(payload),
+                "seq": seq,
+                "prev": prev,
+                "digest": self.head,
+            }
         )
-        self.head = digest
         if type != SEALED:
             self.tree.add(line)
         return line + b"\n", event
@@ -78,9 +83,12 @@ class LineEncoder:
             InvalidInputError: as `encode`.
 
         """
-        _check_type(type, version)
-        payload = self._speller.spell(data)
-        _, _, self.head, line = self._spell(type, payload, version, self.count, self.head)
+        payload = self._payload(type, data)
+        tail = self._tail(type, version)
+        identifier, time = self._stamps.next()
+        line, self.head = _line(
+            type, payload, tail % (identifier.encode(), self.head.encode(), self.count, time.encode())
+        )
         self.tree.add(line)
         return line + b"\n"
 
@@ -93,74 +101,69 @@ class LineEncoder:
             InvalidInputError: as `encode`.
 
         """
-        _check_type(type, version)
-        payloads = [self._speller.spell(row) for row in rows]
+        tail = self._tail(type, version)
+        payloads = [self._payload(type, row) for row in rows]
         identifiers, time = self._stamps.many(len(payloads))
-        form = self._tail_form(type, version, time)
-        lines: list[bytes] = []
-        seq, prev = self.count, self.head
-        for payload, identifier in zip(payloads, identifiers, strict=True):
-            head, tail = b'{"data":' + payload, form % (identifier.encode(), prev.encode(), seq)
-            prev = digest_bytes(head + tail)
-            lines.append(_checked(type, join_line(head, prev, tail)))
-            seq += 1
-        self.head = prev
-        for line in lines:
-            self.tree.add(line)
+        stamp, head, lines = time.encode(), self.head, list[bytes]()
+        for seq, (payload, identifier) in enumerate(zip(payloads, identifiers, strict=True), self.count):
+            line, head = _line(type, payload, tail % (identifier.encode(), head.encode(), seq, stamp))
+            lines.append(line)
+        self.head = head
+        self.tree.extend(lines)
         lines.append(b"")
-        return b"\n".join(lines), len(lines) - 1
+        return b"\n".join(lines), len(payloads)
 
-    def _tail_form(self, type: str, version: int, time: str) -> bytes:
-        """What follows the digest in a line, with places for id, prev and seq: they stand first in it."""
+    def _payload(self, type: str, data: Mapping[str, Any]) -> bytes:
+        """The data's canonical JSON; of scalars and lists of them it cannot be too deep."""
+        flat = self._speller.spell_flat(data)
+        if flat is not None:
+            return flat
+        payload = self._speller.spell(data)
+        try:
+            check_depth(_HEAD + payload + b"}")
+        except RefusedLine as error:
+            raise InvalidInputError(f"{type}: {error}; flatten the data") from error
+        return payload
+
+    def _tail(self, type: str, version: int) -> bytes:
+        """What follows the digest in a line of this type, with places for id, prev, seq and time."""
+        found = self._tails.get((type, version))
+        if found is None:
+            _check_type(type, version)
+            found = self._tails[type, version] = self._make_tail(type, version)
+        return found
+
+    def _make_tail(self, type: str, version: int) -> bytes:
         _, tail = line_halves(
             b"",
-            self._source_json,
-            self._subject_json,
-            identifier=_ANY_ID,
-            prev=_ANY_DIGEST,
+            self._source_json.replace(b"%", b"%%"),
+            self._subject_json.replace(b"%", b"%%"),
+            identifier="%b",
+            prev="%b",
             seq=0,
-            time=time,
+            time="%b",
             type=type,
             version=version,
         )
-        form = tail.replace(b"%", b"%%").replace(_ANY_ID.encode(), b"%b", 1)
-        return form.replace(_ANY_DIGEST.encode(), b"%b", 1).replace(b'"seq":0,', b'"seq":%d,', 1)
+        # Id and prev stand before it, so that it is the first.
+        return tail.replace(b'"seq":0,', b'"seq":%d,', 1)
 
     def seal(self) -> tuple[bytes, Event]:
         """The last line: how many lines there are and their Merkle root."""
         return self.encode(SEALED, {"count": self.count, "root": self.tree.root()})
 
-    def _spell(
-        self, type: str, payload: bytes, version: int, seq: int, prev: str
-    ) -> tuple[str, str, str, bytes]:
-        """Id, time, digest and line (without its newline)."""
-        identifier, time = self._stamps.next()
-        head, tail = line_halves(
-            payload,
-            self._source_json,
-            self._subject_json,
-            identifier=identifier,
-            prev=prev,
-            seq=seq,
-            time=time,
-            type=type,
-            version=version,
-        )
-        digest = digest_bytes(head + tail)
-        return identifier, time, digest, _checked(type, join_line(head, digest, tail))
 
-
-def _checked(type: str, line: bytes) -> bytes:
+def _line(type: str, payload: bytes, tail: bytes) -> tuple[bytes, str]:
+    """A line without its newline, and its digest."""
+    head = _HEAD + payload
+    digest = sha256(head + tail).hexdigest()
+    line = b"".join((head, _DIGEST, digest.encode(), b'"', tail))
     if len(line) > MAX_LINE_BYTES:
         raise InvalidInputError(
             f"{type}: the event has {len(line)} bytes, at most {MAX_LINE_BYTES} fit a line; "
             "split it, or store the bulk as a file and record its digest"
         )
-    try:
-        check_depth(line)
-    except RefusedLine as error:
-        raise InvalidInputError(f"{type}: {error}; flatten the data") from error
-    return line
+    return line, digest
 
 
 def _check_type(type: str, version: int) -> None:

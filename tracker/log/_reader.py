@@ -10,7 +10,7 @@ from schemas._event import MAX_LINE_BYTES, genesis_digest
 from tracker.log._disk import unavailable
 from tracker.log._merkle import MerkleTree
 from tracker.log._names import OPENED, SEALED, SegmentPath, check_campaign, check_segment, segment_path
-from tracker.log._strict import RefusedLine, parse_line
+from tracker.log._strict import LineParser, RefusedLine, parse_line
 from tracker.log._upcast import upcast
 
 
@@ -41,6 +41,7 @@ class Chain:
         self.sealed: Event | None = None
         self.head = genesis_digest(place.segment)
         self.tree = MerkleTree()
+        self._parser = LineParser()
 
     def accept(self, line: bytes) -> Event:
         """Verify the next line (without its newline).
@@ -50,7 +51,7 @@ class Chain:
 
         """
         try:
-            event = parse_line(line)
+            event = self._parser.parse(line)
         except RefusedLine as error:
             raise self.damage("an event in canonical JSON", str(error)) from error
         self._check_place(event)

@@ -6,6 +6,7 @@ from time import time_ns
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(left + right for left in _ALPHABET for right in _ALPHABET)
+_BLOCK = len(_PAIRS)
 
 
 class Stamps:
@@ -32,7 +33,12 @@ class Stamps:
         if not count:
             return [], time
         self._low += count - 1
-        return [self._identifier(low) for low in range(first, first + count)], time
+        identifiers: list[str] = []
+        for start in range(first - first % _BLOCK, first + count, _BLOCK):
+            stem = self._stem(start)
+            pairs = _PAIRS[max(first - start, 0) : min(first + count - start, _BLOCK)]
+            identifiers += [stem + pair for pair in pairs]
+        return identifiers, time
 
     def _read_clock(self) -> str:
         now = time_ns()
@@ -53,10 +59,11 @@ class Stamps:
         return f"{self._day}.{fraction // 1000:06d}Z"
 
     def _identifier(self, low: int) -> str:
-        return (
-            f"{self._prefix}{_PAIRS[low >> 30]}{_PAIRS[low >> 20 & 1023]}"
-            f"{_PAIRS[low >> 10 & 1023]}{_PAIRS[low & 1023]}"
-        )
+        return self._stem(low) + _PAIRS[low % _BLOCK]
+
+    def _stem(self, low: int) -> str:
+        """An id without its last two characters."""
+        return f"{self._prefix}{_PAIRS[low >> 30]}{_PAIRS[low >> 20 & 1023]}{_PAIRS[low >> 10 & 1023]}"
 
 
 def _base32(value: int, length: int) -> str:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.log import audit_path, merkle_root, path_root
+from tracker.log import MerkleTree, audit_path, merkle_root, path_root
+from tracker.log._merkle import FOLD
 
 leaf_lists = st.lists(st.binary(max_size=3), max_size=40)
 
@@ -36,6 +37,27 @@ def naive_path(leaves: list[bytes], index: int) -> list[bytes]:
 @given(leaf_lists)
 def test_root_is_the_recursive_one(leaves):
     assert merkle_root(leaves) == naive_root(leaves).hex()
+
+
+@given(st.lists(st.lists(st.binary(max_size=1), max_size=5) | st.binary(max_size=1), max_size=12))
+def test_leaves_may_come_one_by_one_or_in_numbers_and_the_root_be_asked_between(steps):
+    tree, leaves = MerkleTree(), list[bytes]()
+    for step in steps:
+        if isinstance(step, bytes):
+            tree.add(step)
+            leaves.append(step)
+        else:
+            tree.extend(step)
+            leaves += step
+        assert (tree.count, tree.root()) == (len(leaves), naive_root(leaves).hex())
+
+
+def test_a_tree_that_folds_by_itself_has_the_same_root():
+    tree, leaves = MerkleTree(), [bytes([number % 251]) for number in range(3 * FOLD + 7)]
+    for leaf in leaves:
+        tree.add(leaf)
+    assert (tree.count, tree.root()) == (len(leaves), naive_root(leaves).hex())
+    assert len(tree._fresh) < FOLD
 
 
 @given(leaf_lists.filter(bool), st.data())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas import InvalidInputError, LayoutLedgerError, canonical_json, digest_bytes
 from tracker.log import DamagedSegmentError, Log, iter_segment, read_open_segment, read_segment
-from tracker.log._strict import RefusedLine, parse_line
+from tracker.log._strict import LineParser, RefusedLine, parse_line
 
 
 def forge(line: bytes, **changes: object) -> bytes:
@@ -139,6 +139,65 @@ def test_hostile_data_with_a_good_digest_is_refused_with_the_reason(lines, name)
     data, reason = HOSTILE_DATA[name]
     with pytest.raises(RefusedLine, match=re.escape(reason)):
         parse_line(forge_data(lines[1], data))
+
+
+def outcome(parse, line):
+    try:
+        return parse(line)
+    except RefusedLine as error:
+        return str(error)
+
+
+def test_lines_in_a_row_are_read_as_each_alone(lines):
+    parser = LineParser()
+    for line in lines:
+        event = parser.parse(line)
+        assert event == parse_line(line)
+        assert (event.line(), event.model_fields_set) == (line, parse_line(line).model_fields_set)
+    assert parser._parse_alike(lines[2]) == parse_line(lines[2])
+
+
+def test_a_flipped_byte_is_refused_with_the_same_reason_after_a_good_line(lines):
+    parser = LineParser()
+    parser.parse(lines[1])
+    for position in range(len(lines[2])):
+        damaged = bytearray(lines[2])
+        damaged[position] ^= (0x01, 0x20, 0x80)[position % 3]
+        assert outcome(parser.parse, bytes(damaged)) == outcome(parse_line, bytes(damaged))
+
+
+@pytest.mark.parametrize("name", HOSTILE_DATA)
+def test_hostile_data_is_refused_with_the_same_reason_after_a_good_line(lines, name):
+    parser = LineParser()
+    parser.parse(lines[1])
+    line = forge_data(lines[2], HOSTILE_DATA[name][0])
+    assert outcome(parser.parse, line) == outcome(parse_line, line)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"time": "2026-02-30T00:00:00.000000Z"},
+        {"version": 0},
+        {"version": 1_000_000},
+        {"version": 1_000_001},
+        {"seq": -1},
+        {"seq": 10**15},
+        {"type": "sample"},
+        {"id": "8" * 26},
+        {"prev": "A" * 64},
+        {"source": {"host": "other", "pid": 1, "tool": "x"}},
+        {"subject": {"campaign": "quick", "segment": '","time":"'}},
+        {"data": {"source": {}, "digest": "0" * 64, "a": '},"digest":"'}},
+        {"data": {"big": 1e300}},
+        {"extra": 1},
+    ],
+)
+def test_a_forged_line_is_judged_alike_after_a_good_line(lines, changes):
+    parser = LineParser()
+    parser.parse(lines[1])
+    line = forge(lines[2], **changes)
+    assert outcome(parser.parse, line) == outcome(parse_line, line)
 
 
 def test_honest_data_passes_the_same_forge(lines):

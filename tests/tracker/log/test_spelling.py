@@ -31,6 +31,30 @@ def test_the_bytes_are_those_of_the_reference(objects):
         assert speller.spell(each) == canonical_json(each)
 
 
+TRICKY = st.sampled_from(["1.0,", "-0.0]", "null", "1e5", "2.0}", '"', "\x7f\x1f\u2028", "\U0001f600", "NaN"])
+FLOATS = (
+    st.floats(allow_nan=False, allow_infinity=False)
+    | st.floats(1e-7, 1e-3)
+    | st.floats(-(2.0**60), 2.0**60).map(float.__round__).map(float)
+    | st.sampled_from([0.0, -0.0, 1e-4, -1e-4, 9.999e-5, 1e15, 2.0**53 - 1, 2.0**53, 1e16, 1e21])
+)
+FLAT = st.none() | st.booleans() | st.integers() | st.integers(2**53 - 2, 2**53 + 2) | FLOATS | TRICKY
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc%"), FLAT | st.lists(FLAT, max_size=4)), max_size=4))
+def test_flat_objects_are_spelled_as_the_reference_spells_them(objects):
+    speller = Speller()
+    for each in objects:
+        flat = speller.spell_flat(each)
+        assert flat in (None, canonical_json(each))
+        assert speller.spell(each) == canonical_json(each)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(1e-4, 1e15)))
+def test_the_common_run_of_numbers_is_spelled_flat(data):
+    assert Speller().spell_flat(data) == canonical_json(data)
+
+
 @given(st.dictionaries(st.sampled_from(["b", "a", "%s", 'q"']), NUMBERS, min_size=2), st.randoms())
 def test_the_order_of_keys_does_not_matter(data, random):
     speller, items = Speller(), list(data.items())
@@ -46,6 +70,12 @@ def test_a_sample_takes_the_prepared_way(monkeypatch):
     )
 
 
+def test_a_nested_object_takes_a_template(monkeypatch):
+    monkeypatch.setattr("tracker.log._spelling.canonical_json", lambda data: pytest.fail("not prepared"))
+    data = {"b": {"y": 1.0, "x": [{"q": None, "p": 0.5}]}, "a": "%"}
+    assert Speller().spell(data) == b'{"a":"%","b":{"x":[{"p":0.5,"q":null}],"y":1}}'
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, object(), "\ud800", {1: 2, 3: 4}, b"x"])
 def test_what_the_reference_refuses_is_refused(value):
     with pytest.raises(InvalidInputError):
@@ -56,7 +86,9 @@ def test_ever_new_keys_take_no_memory():
     speller = Speller()
     for number in range(3 * TEMPLATES):
         speller.spell({"a": 1, f"b{number}": 2})
+        speller.spell({"a": {}, f"b{number}": 2})
     assert len(speller._templates) <= TEMPLATES
+    assert len(speller._flats) <= TEMPLATES
 
 
 def test_a_recorded_event_reads_like_an_appended_one(log):
