@@ -18,6 +18,7 @@ Exit codes: 0 done; 1 other error; 2 bad input; 3 not found; 4 incomplete eviden
 
 TRACEBACK_VARIABLE = "LAYOUTLEDGER_TRACEBACK"
 DEFECT = 70
+READER_GONE = 141
 
 
 def run(command: click.Command) -> None:
@@ -39,9 +40,6 @@ def run(command: click.Command) -> None:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         _fail(_usage(error), error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", 7)

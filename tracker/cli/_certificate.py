@@ -174,7 +174,8 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
 
 @certificate.command()
 @click.argument("key", type=click.Path(path_type=Path))
-def keygen(key: Path) -> None:
+@json_option
+def keygen(key: Path, as_json: bool) -> None:
     """Make an ed25519 key to sign with: KEY for you alone, KEY.pub for everyone.
 
     \b
@@ -183,6 +184,9 @@ def keygen(key: Path) -> None:
     from tracker.certificate._signing import generate_keys
 
     public = generate_keys(key)
+    if as_json:
+        emit_json({"private": str(key), "public": str(public)})
+        return
     say(f"private key: {key}")
     click.echo(public)
 
@@ -191,7 +195,8 @@ def keygen(key: Path) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--key", type=click.Path(path_type=Path), required=True, help="ed25519 private key, PEM.")
 @click.option("--output", type=click.Path(path_type=Path), help="FILE with the ending .dsse.json if omitted.")
-def sign(file: Path, key: Path, output: Path | None) -> None:
+@json_option
+def sign(file: Path, key: Path, output: Path | None, as_json: bool) -> None:
     """Sign a certificate FILE (DSSE); a signed one gets another signature.
 
     \b
@@ -202,14 +207,18 @@ def sign(file: Path, key: Path, output: Path | None) -> None:
     data = sign_certificate(file, key)
     path = output or file.with_name(file.name.removesuffix(".json").removesuffix(".dsse") + ".dsse.json")
     path.write_bytes(data)
-    click.echo(path)
+    if as_json:
+        emit_json({"file": str(path)})
+    else:
+        click.echo(path)
 
 
 @certificate.command("verify")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--key", type=click.Path(path_type=Path), required=True, help="The signer's public key, PEM.")
 @click.option("--output", type=click.Path(path_type=Path), help="Write the signed certificate there.")
-def verify_signed(file: Path, key: Path, output: Path | None) -> None:
+@json_option
+def verify_signed(file: Path, key: Path, output: Path | None, as_json: bool) -> None:
     """Verify who signed a certificate FILE; `certificate check` recomputes what it says.
 
     \b
@@ -221,5 +230,8 @@ def verify_signed(file: Path, key: Path, output: Path | None) -> None:
     statement = verify_envelope(file, key)
     if output is not None:
         output.write_bytes(render_statement(statement))
+    if as_json:
+        emit_json({"digest": statement.digest, "signed": True})
+        return
     say("the signature is by this key")
     click.echo(statement.digest)

@@ -40,8 +40,8 @@ def config() -> None:
     """Settings, and where each comes from.
 
     What the command line says holds before the environment, that before the nearest `layoutledger.toml` in
-    the working directory or a folder above it, that before `layoutledger/config.toml` in the user's configuration
-    folder ($XDG_CONFIG_HOME or ~/.config), and that before the default.
+    the working directory or a folder above it, that before `layoutledger/config.toml` in the user's
+    configuration folder ($XDG_CONFIG_HOME or ~/.config), and that before the default.
     """
 
 

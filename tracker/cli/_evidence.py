@@ -6,13 +6,14 @@ from pathlib import Path
 import click
 
 from schemas import CorruptionError
+from tracker.cli import _complete as complete
 from tracker.cli._options import by_option, json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
 
 
 @click.command()
-@click.argument("campaign")
-@click.argument("cell")
+@click.argument("campaign", shell_complete=complete.campaigns)
+@click.argument("cell", shell_complete=complete.cells)
 @click.option("--reason", required=True, help="Why; a reviewer will read it.")
 @click.option("--reference", default="", help="An issue, a log, a page that backs the reason.")
 @by_option
@@ -128,6 +129,7 @@ def art_jsonl(
     show_default=True,
     help="How rows are printed.",
 )
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("--parquet", type=click.Path(path_type=Path), help="Write the rows to this Parquet file.")
 @click.option("--allow-files", is_flag=True, help="Let the query read other files.")
 @store_option

@@ -1,5 +1,7 @@
 """The root command; verbs are loaded when they are used, so that `--help` is quick."""
 
+import os
+import sys
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import click
 
 from schemas import InvalidInputError
-from tracker.cli._boundary import EXIT_CODES, run
+from tracker.cli._boundary import EXIT_CODES, READER_GONE, run
 
 PROGRAM = "layoutledger"
 
@@ -51,6 +53,17 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Verbs in the order in which they are used."""
         return list(VERBS)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a verb; where the reader of its output went away, end quietly with a code of its own."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Else the interpreter would try to write the rest when it ends, and complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(READER_GONE)
+        return result
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb's module."""

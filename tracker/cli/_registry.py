@@ -75,6 +75,30 @@ def add_review(
         say(f"{aspect} of {recorded.certificate[:12]}: {verdict} by {by}")
 
 
+@review.command("list")
+@click.argument("certificate", shell_complete=complete.certificates)
+@store_option
+@json_option
+def list_reviews(certificate: str, store: Path, as_json: bool) -> None:
+    """List each person's last word on the certificate with this digest (its first digits will do).
+
+    \b
+    Example: layoutledger review list 1a2b3c4d
+    """
+    from tracker._ledger import Ledger
+    from tracker.registry import find_certificate, reviews
+
+    log = Ledger(store).existing().log
+    standing = reviews(log, find_certificate(log, certificate)[0])
+    if as_json:
+        emit_json([{"time": each.time} | each.fact.plain() for each in standing])
+        return
+    rows = [
+        (e.time, e.fact.aspect, e.fact.verdict.replace("_", " "), e.fact.by, e.fact.reason) for e in standing
+    ]
+    print_table("Reviews", ("time", "aspect", "verdict", "by", "reason"), rows)
+
+
 @click.group()
 def hold() -> None:
     """Keep a version or a certificate from being promoted, until someone releases the hold."""

@@ -9,7 +9,7 @@ from tracker.registry._history import Recorded, alias_moves, registrations, revi
 from tracker.registry._hold import open_holds, place_hold, release_hold, target_words
 from tracker.registry._promote import Promotion, observe_aliases, promote, recorded_aliases, rollback
 from tracker.registry._register import register_bundle, register_hand_set
-from tracker.registry._review import VERDICTS, Aspect, Verdict, record_review
+from tracker.registry._review import VERDICTS, Aspect, Verdict, find_certificate, record_review
 from tracker.registry._rules import CheckCertificate
 from tracker.registry._verify import verify_registry
 from tracker.registry._versions import Version, alias_history, versions
@@ -25,6 +25,7 @@ __all__ = [
     "Version",
     "alias_history",
     "alias_moves",
+    "find_certificate",
     "make_bundle",
     "observe_aliases",
     "open_holds",
