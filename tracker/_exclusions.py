@@ -1,6 +1,6 @@
 """Take a cell out of the fit, with a reason a reviewer can judge."""
 
-from schemas import CellExcluded, InvalidInputError, NotFoundError
+from schemas import CellExcluded, InvalidInputError, NotFoundError, redact
 from tracker._ledger import Ledger
 
 
@@ -24,7 +24,7 @@ def exclude_cell(
     for exclusion in ledger.warehouse.exclusions(campaign):
         if exclusion.cell == cell:
             raise InvalidInputError(f"cell {cell} is excluded already: {exclusion.reason}")
-    excluded = CellExcluded(cell=cell, reason=reason.strip(), reference=reference, by=by)
+    excluded = CellExcluded(cell=cell, reason=redact(reason.strip()), reference=redact(reference), by=by)
     with ledger.log.open_segment(campaign, "exclusion", {"cell": cell}) as segment:
         segment.append("cell.excluded", excluded.plain())
     return excluded

@@ -69,6 +69,8 @@ class Ledger:
                     f"no campaign {name!r} in {self.store}; there is: {', '.join(known) or 'none yet'}"
                 )
             return name
+        if not known:
+            raise NotFoundError(f"{self.store}: no campaign yet; `layoutledger campaign run` registers one")
         if len(known) != 1:
             raise InvalidInputError(
                 f"{self.store} holds {len(known)} campaigns, name one: {', '.join(known)}"
@@ -77,7 +79,7 @@ class Ledger:
 
     def manifest(self, campaign: str) -> Manifest:
         """The registered manifest; raises `NotFoundError`."""
-        return self.warehouse.manifest(campaign)
+        return self.existing().warehouse.manifest(campaign)
 
     def opened(self, campaign: str) -> str:
         """When the campaign was opened: RFC 3339, UTC."""
@@ -135,7 +137,7 @@ class Ledger:
 
     def issued_certificates(self, campaign: str | None) -> tuple[tuple[str, str, str], ...]:
         """Campaign, digest and fit of each issued certificate, oldest first; of all campaigns for None."""
-        rows = self._records(
+        rows = self.existing()._records(
             "SELECT campaign, certificate, fit FROM certificates WHERE issued ORDER BY segment"
         )
         return tuple(

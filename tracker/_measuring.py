@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness import AutomaticChoice, CampaignSummary, CellProgress, run_campaign
-from schemas import CellPlan, require_module
+from schemas import CellPlan, redact_plain, require_module
 from tracker._ledger import Ledger
 from tracker.log import SegmentWriter
+
+_FREE_TEXT = frozenset({"cell.started", "cell.failed"})
 
 
 def measure_campaign(
@@ -67,8 +69,9 @@ class LogAttempt:
     segment: SegmentWriter
 
     def append(self, type: str, data: dict[str, Any], *, durable: bool) -> None:
-        """Add an event to the segment."""
-        self.segment.record(type, data, durable=durable)
+        """Add an event to the segment; what a dying process wrote may show credentials, which stay out."""
+        told = redact_plain(data) if type in _FREE_TEXT else data
+        self.segment.record(type, told, durable=durable)
 
     def seal(self) -> None:
         """Close the segment for good."""

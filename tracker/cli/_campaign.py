@@ -7,6 +7,7 @@ import click
 from rich.progress import TaskID
 
 from schemas import CampaignFailedError, require_module
+from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, progress, say
 
@@ -39,7 +40,7 @@ def list_campaigns(store: Path, as_json: bool) -> None:
 
 
 @campaign.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.campaigns)
 @store_option
 @json_option
 def show(name: str, store: Path, as_json: bool) -> None:
@@ -50,7 +51,7 @@ def show(name: str, store: Path, as_json: bool) -> None:
     """
     from tracker._ledger import Ledger
 
-    manifest = Ledger(store).warehouse.manifest(name)
+    manifest = Ledger(store).manifest(name)
     if as_json:
         emit_json(manifest.plain() | {"digest": manifest.digest})
         return
@@ -66,7 +67,7 @@ def show(name: str, store: Path, as_json: bool) -> None:
 
 
 @campaign.command("run")
-@click.argument("name_or_file")
+@click.argument("name_or_file", shell_complete=complete.campaigns_or_files)
 @store_option
 @json_option
 def run_command(name_or_file: str, store: Path, as_json: bool) -> None:
@@ -92,7 +93,7 @@ def run_command(name_or_file: str, store: Path, as_json: bool) -> None:
 
 
 @campaign.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.campaigns)
 @store_option
 @json_option
 def resume(name: str, store: Path, as_json: bool) -> None:
@@ -104,12 +105,12 @@ def resume(name: str, store: Path, as_json: bool) -> None:
     from tracker._ledger import Ledger
 
     ledger = Ledger(store)
-    ledger.warehouse.manifest(name)
+    ledger.manifest(name)
     measure(ledger, name, as_json=as_json)
 
 
 @campaign.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.campaigns)
 @store_option
 @json_option
 def status(name: str, store: Path, as_json: bool) -> None:

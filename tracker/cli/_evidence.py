@@ -30,7 +30,7 @@ def exclude(
     from tracker._exclusions import exclude_cell
     from tracker._ledger import Ledger
 
-    excluded = exclude_cell(Ledger(store), campaign, cell, reason=reason, reference=reference, by=by)
+    excluded = exclude_cell(Ledger(store).existing(), campaign, cell, reason=reason, reference=reference, by=by)
     if as_json:
         emit_json(excluded.plain())
     else:

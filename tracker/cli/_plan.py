@@ -77,6 +77,8 @@ def plan(
     ledger = Ledger(store)
     tables = load_tables(ledger, versions, alias)
     if rows is not None:
+        if gdn_layers > layers:
+            raise InvalidInputError(f"--gdn-layers {gdn_layers}: the model has {layers} layers (--layers)")
         facts = ScoringFacts(
             cp_size=cp, tp_size=tp, layers=layers, gdn_layers=gdn_layers, uses_gdn=gdn_layers > 0
         )
@@ -141,7 +143,7 @@ def read_rows(path: Path) -> list[list[int]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path}: cannot be read as text: {error}") from error
+        raise InvalidInputError(f"{path}: cannot be read as text: {error}; give JSON Lines") from error
     rows: list[list[int]] = []
     for number, line in enumerate(lines, 1):
         try:
@@ -149,7 +151,7 @@ def read_rows(path: Path) -> list[list[int]]:
         except ValueError as error:
             raise InvalidInputError(f"{path}:{number}: not JSON: {error}") from error
         if not is_row(row):
-            raise InvalidInputError(f"{path}:{number}: expected a list of token ids, such as [1, 5, 7]")
+            raise InvalidInputError(f"{path}:{number}: expected a list of token ids of 64 bits, such as [1, 5, 7]")
         rows.append(row)
     if not rows:
         raise InvalidInputError(f"{path}: no rows; write one list of token ids a line")
@@ -159,5 +161,7 @@ def read_rows(path: Path) -> list[list[int]]:
 def is_row(value: object) -> TypeGuard[list[int]]:
     """Whether a JSON value is a non-empty list of token ids."""
     return (
-        isinstance(value, list) and value != [] and all(type(t) is int for t in cast("list[object]", value))
+        isinstance(value, list)
+        and value != []
+        and all(type(t) is int and abs(t) < 2**63 for t in cast("list[object]", value))
     )

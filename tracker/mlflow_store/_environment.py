@@ -4,7 +4,7 @@ import logging
 import os
 from pathlib import Path
 
-from schemas import InvalidInputError
+from schemas import InvalidInputError, redact
 
 TRACKING_VARIABLE = "MLFLOW_TRACKING_URI"
 DATABASE = Path("mlflow", "mlflow.db")
@@ -55,7 +55,7 @@ def tracking_uri(store: Path) -> str:
     if uri.startswith((SQLITE, "http://", "https://")):
         return uri
     raise InvalidInputError(
-        f"{TRACKING_VARIABLE}={_without_password(uri)}: a ledger mirrors to a server (http:// or "
+        f"{TRACKING_VARIABLE}={redact(uri)}: a ledger mirrors to a server (http:// or "
         "https://) or to a database of its own (sqlite:///); unset the variable to use the "
         "store inside the ledger"
     )
@@ -64,8 +64,3 @@ def tracking_uri(store: Path) -> str:
 def sqlite_path(uri: str) -> Path | None:
     """The database file of a `sqlite:///` address, None for any other address."""
     return Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
-
-
-def _without_password(uri: str) -> str:
-    scheme, separator, rest = uri.partition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
