@@ -32,6 +32,7 @@ def describe_attempt(events: Sequence[Event]) -> Told | None:
         texts["candidates.json"] = table(
             ("candidate", "median_ms", "spread_pct", "regret_pct", "usable"), rows
         )
+    params, ended = _adaptive_end(completed)
     if failed and failed[0][1].log_tail:
         texts["log-tail.txt"] = failed[0][1].log_tail
     if started:
@@ -41,8 +42,12 @@ def describe_attempt(events: Sequence[Event]) -> Told | None:
         verdict=verdict,
         status=status,
         note=_note(cell, number, verdict, failed, rows),
-        params={**_identity(started), **_described(payloads(events, "cell.described", CellDescribed))},
-        metrics=metrics,
+        params={
+            **_identity(started),
+            **_described(payloads(events, "cell.described", CellDescribed)),
+            **params,
+        },
+        metrics=[*metrics, *ended],
         texts=texts,
     )
 
@@ -54,6 +59,20 @@ def _verdict(
         kind = failed[0][1].kind
         return (KILLED if kind == "interrupted" else FAILED), kind.replace("_", " ")
     return (FINISHED, "completed") if completed else (KILLED, "without an end")
+
+
+def _adaptive_end(
+    completed: Sequence[tuple[Event, CellCompleted]],
+) -> tuple[dict[str, str], list[MetricPoint]]:
+    """Why an attempt under an adaptive protocol ended, and the rounds that it ran and saved."""
+    for event, record in completed:
+        if record.end is not None:
+            end = record.end
+            return {"stopped": end.reason}, [
+                point(event, "rounds", end.rounds),
+                point(event, "rounds_saved", end.saved),
+            ]
+    return {}, []
 
 
 def _identity(started: Sequence[tuple[Event, CellStarted]]) -> dict[str, str]:

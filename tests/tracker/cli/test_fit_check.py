@@ -52,7 +52,9 @@ def test_the_timed_automatic_choice_stands_beside(call, campaigns, store):
     call("fit", "--method", "nnls")
     found = {each["cell"]: each for each in json.loads(call("fit", "check", "--json").out)["cells"]}
     assert found[cell]["automatic_regret_pct"] == pytest.approx(10)
-    assert [each["automatic_regret_pct"] for key, each in found.items() if key != cell] == [None, None]
+    # Elsewhere the choice is a mandatory candidate, and that one's samples are its own.
+    others = [each for key, each in found.items() if key != cell]
+    assert [each["automatic_regret_pct"] > 0 for each in others] == [True, True]
 
 
 def test_a_table_of_the_earlier_cells_judges_the_later_ones(call, fitted):

@@ -1,4 +1,4 @@
-"""Drift within an attempt: seen where it is, one false alarm in twenty at most, and no matter for comparisons."""
+"""Drift within an attempt: seen where it is, one false alarm in twenty at most, no matter for comparisons."""
 
 import duckdb
 import numpy as np
@@ -13,7 +13,7 @@ GAPS = np.log([2.0, 1.5, 1.0, 1.04])
 
 
 def attempts(count: int, *, drift: float, noise: float = 0.05, rounds: int = 7, seed: int = 1) -> np.ndarray:
-    """(attempts, rounds, candidates) milliseconds; each sample also feels the drift of its place in the round."""
+    """(attempts, rounds, candidates) milliseconds; a sample feels the drift of its place in the round too."""
     draw = np.random.default_rng(seed)
     places = np.array([[rotated(NAMES, number).index(name) for name in NAMES] for number in range(rounds)])
     when = (np.arange(rounds)[:, None] + places / len(NAMES)) / rounds

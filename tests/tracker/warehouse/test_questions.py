@@ -78,7 +78,10 @@ def test_one_more_level(recorder, warehouse):
 def test_automatic(recorder, warehouse):
     recorder.attempt("demo", recorder.cells[0], recorder.times, automatic=(2.5, 2.5))
     (row,) = answer(warehouse, "automatic")
-    assert (row["chosen"], row["best"], row["regret_pct"]) == ("full_sharing", "full_sharing", 100.0)
+    assert (row["chosen"], row["best"], row["regret_pct"]) == ("a layout of its own", "full_sharing", 100.0)
+    recorder.attempt("demo", recorder.cells[0], recorder.times, number=2)
+    (row,) = answer(warehouse, "automatic")
+    assert (row["chosen"], row["version"], row["regret_pct"]) == ("full_sharing", 1, 0.0)
 
 
 def test_drift(recorder, warehouse):

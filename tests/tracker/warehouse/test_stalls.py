@@ -1,4 +1,4 @@
-"""The view `stalls` against the rule that the harness itself uses, and on samples of ranks that really stopped."""
+"""The view `stalls` against the rule that the harness itself uses."""
 
 import statistics
 
@@ -11,7 +11,8 @@ from tracker.warehouse._views import view_sources
 SAMPLES = """
 CREATE TABLE samples (campaign VARCHAR, cell VARCHAR, attempt VARCHAR, candidate VARCHAR, role VARCHAR,
     round INTEGER, position INTEGER, ms DOUBLE, usable BOOLEAN, reason VARCHAR, time TIMESTAMP, seq INTEGER);
-CREATE TABLE attempt_medians (campaign VARCHAR, cell VARCHAR, attempt VARCHAR, candidate VARCHAR, median_ms DOUBLE);
+CREATE TABLE attempt_medians (campaign VARCHAR, cell VARCHAR, attempt VARCHAR, candidate VARCHAR,
+    median_ms DOUBLE);
 """
 
 

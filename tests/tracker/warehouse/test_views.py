@@ -109,6 +109,19 @@ def test_the_automatic_choice_has_medians_of_its_own(recorder, warehouse):
     assert rows(warehouse, "SELECT candidate, labels FROM candidates WHERE automatic") == [
         ("automatic", ["full_sharing", "full_sharing_too"])
     ]
+    assert rows(warehouse, "SELECT matches, version, best, regret_pct FROM automatic_medians") == [
+        (None, 1, "full_sharing", pytest.approx(220.0))
+    ]
+
+
+def test_an_automatic_choice_that_is_a_candidate_has_that_candidates_samples(recorder, warehouse):
+    recorder.attempt("demo", recorder.cells[0], {**recorder.times, "depth_one": (1.0, 1.0, 1.0)})
+    assert rows(
+        warehouse, "SELECT candidate, median_ms, n, matches, best, regret_pct FROM automatic_medians"
+    ) == [("automatic", 1.25, 3, "full_sharing", "depth_one", 25.0)]
+    # A later attempt stands for the cell, and its choice with it.
+    recorder.attempt("demo", recorder.cells[0], recorder.times, number=2)
+    assert rows(warehouse, "SELECT best, regret_pct FROM automatic_medians") == [("full_sharing", 0.0)]
 
 
 def imported(recorder, cell):
