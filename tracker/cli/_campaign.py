@@ -1,5 +1,6 @@
 """`campaign`: list, show, run, resume, status."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,10 @@ def resume(name: str, store: Path, as_json: bool) -> None:
 @store_option
 @json_option
 def status(name: str, store: Path, as_json: bool) -> None:
-    """Say for each expected cell what became of it.
+    """Say for each expected cell what became of it, and how steady its attempt was.
+
+    `drift` is the change from the first round to the last where it is more than chance and more than a tie;
+    `stalls` counts samples far above their candidate's median (views `attempt_drift` and `stalls`).
 
     \b
     Example: layoutledger campaign status cpu-quick --json
@@ -133,9 +137,16 @@ def status(name: str, store: Path, as_json: bool) -> None:
         "attempts",
         "failed_attempts",
         "usable_samples",
+        "stalls",
+        "drift",
         "exclusion_reason",
     )
-    print_table(f"Campaign {name}", columns, [[cell.get(column) for column in columns] for cell in cells])
+    rows = [{**cell, "stalls": cell["stalled_samples"] or "", "drift": _drift(cell)} for cell in cells]
+    print_table(f"Campaign {name}", columns, [[row.get(column) for column in columns] for row in rows])
+
+
+def _drift(cell: Mapping[str, Any]) -> str:
+    return f"{cell['drift_pct']:+.0f}%" if cell["drifting"] else ""
 
 
 def measure(ledger: Any, name: str, *, as_json: bool = False) -> None:
