@@ -12,7 +12,7 @@ from schemas._event import ULID_PATTERN
 from schemas._manifest import FitArguments, Manifest
 from schemas._memory import AdmissionRefused, AdmissionSplit, MemoryObserved, MemoryTrace
 from schemas._selection import SelectionObserved, SelectionsClosed
-from schemas._table import Domain
+from schemas._table import CoefficientBundle, Domain
 from schemas._verdict import GateVerdict, Metrics
 
 FailureKind = Literal[
@@ -220,6 +220,9 @@ class VersionRegistered(Record):
     bundle_digest: str
     tables: tuple[RegisteredTable, ...]
     memory_digest: str | None = Field(default=None, description="of the memory model in it, if any")
+    bundle: CoefficientBundle | None = Field(
+        default=None, description="what was registered, so that the version can be made again from the log"
+    )
 
 
 class ReviewRecorded(Record):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from schemas import CorruptionError
+from schemas import CorruptionError, StoreUnavailableError
 from tracker.cli import _complete as complete
 from tracker.cli._options import by_option, json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
@@ -206,22 +206,40 @@ def verify(store: Path, as_json: bool) -> None:
 @store_option
 @json_option
 def rebuild(store: Path, as_json: bool) -> None:
-    """Make the warehouse and the mirror again from the log alone.
+    """Make views, certificate files, runs, versions and aliases again from the log alone.
+
+    What stands already stays. Versions get the numbers that were recorded; where the registry would give
+    others, that is said before any alias is set.
 
     \b
     Example: layoutledger rebuild
     """
     from tracker._ledger import Ledger
-    from tracker.mirror import push
+    from tracker._rebuilding import rebuild_ledger
 
-    ledger = Ledger(store).existing()
-    rebuilt = ledger.warehouse.rebuild()
-    report = push(ledger.log)
+    done = rebuild_ledger(Ledger(store).existing())
+    mirrored, registry = done.mirrored, done.registry
+    failed = [f"{failure.segment}: {failure.reason}" for failure in mirrored.failed]
     if as_json:
-        emit_json({"segments": asdict(rebuilt), "runs_created": list(report.created), "uri": report.uri})
+        emit_json(
+            {
+                "segments": asdict(done.warehouse),
+                "certificates": list(done.certificates),
+                "runs_created": list(mirrored.created),
+                "uri": mirrored.uri,
+                "versions": list(registry.versions),
+                "aliases": dict(registry.aliases),
+                "failed": failed,
+            }
+        )
     else:
-        runs = f"{len(report.created)} runs made, {report.unchanged} unchanged in {report.uri}"
-        say(f"warehouse made again; {runs}")
+        say(f"warehouse made again; {len(done.certificates)} certificate files written")
+        say(f"{len(mirrored.created)} runs made, {mirrored.unchanged} unchanged in {mirrored.uri}")
+        say(f"versions made again: {', '.join(map(str, registry.versions)) or 'none, all are there'}")
+        for alias, version in registry.aliases.items():
+            say(f"{alias}: version {version}")
+    if failed:
+        raise StoreUnavailableError("not mirrored:\n  " + "\n  ".join(failed))
 
 
 @click.command()

@@ -9,6 +9,7 @@ from tracker.registry._history import Recorded, alias_moves, registrations, revi
 from tracker.registry._hold import open_holds, place_hold, release_hold, target_words
 from tracker.registry._promote import Promotion, observe_aliases, promote, recorded_aliases, rollback
 from tracker.registry._register import register_bundle, register_hand_set
+from tracker.registry._restore import RestoredRegistry, StatementOf, restore_registry
 from tracker.registry._review import VERDICTS, Aspect, Verdict, find_certificate, record_review
 from tracker.registry._rules import CheckCertificate
 from tracker.registry._verify import verify_registry
@@ -21,6 +22,8 @@ __all__ = [
     "CheckCertificate",
     "Promotion",
     "Recorded",
+    "RestoredRegistry",
+    "StatementOf",
     "Verdict",
     "Version",
     "alias_history",
@@ -37,6 +40,7 @@ __all__ = [
     "register_hand_set",
     "registrations",
     "release_hold",
+    "restore_registry",
     "reviews",
     "rollback",
     "target_words",

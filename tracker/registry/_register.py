@@ -1,7 +1,8 @@
 """Registering: a bundle with its certificates becomes the next version of the model, and a fact."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from schemas import (
@@ -65,11 +66,22 @@ def register_bundle(
 
 def _register(log: Log, uri: str | None, package: Package) -> int:
     models = Models(connect(uri or tracking_uri(log.root)))
-    folder = log.root / "mlflow"
+    with registry_lock(log.root):
+        return _register_once(log, models, package)
+
+
+@contextmanager
+def registry_lock(root: Path) -> Generator[None]:
+    """One process of this ledger at a time makes versions.
+
+    Raises:
+        StoreUnavailableError: the folder cannot be written.
+    """
+    folder = root / "mlflow"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with file_lock(folder / ".registry.lock"):
-            return _register_once(log, models, package)
+            yield
     except OSError as error:
         if isinstance(error, StoreUnavailableError):
             raise
@@ -79,7 +91,7 @@ def _register(log: Log, uri: str | None, package: Package) -> int:
 def _register_once(log: Log, models: Models, package: Package) -> int:
     models.ensure_model(MODEL, MODEL_DESCRIPTION)
     found = _registered(models, package)
-    version = _create(models, package) if found is None else found.version
+    version = create_version(models, package) if found is None else found.version
     # A sealed version is recorded already, here or in the ledger that others will pull it from.
     if found is None or SEAL_TAG not in found.tags:
         if all(each.fact.version != version for each in registrations(log)):
@@ -96,6 +108,7 @@ def _record(log: Log, version: int, package: Package) -> None:
         bundle_digest=package.bundle.digest,
         tables=package.tables(),
         memory_digest=package.bundle.memory.digest if package.bundle.memory else None,
+        bundle=package.bundle,
     )
     with log.open_segment(MODEL, Unit.REGISTRATION, {"version": str(version)}) as segment:
         segment.append("version.registered", fact.plain())
@@ -111,7 +124,8 @@ def _registered(models: Models, package: Package) -> VersionView | None:
     return next(alike, None)
 
 
-def _create(models: Models, package: Package) -> int:
+def create_version(models: Models, package: Package) -> int:
+    """Store a package's files and make them the next version; its number. The seal is for the caller."""
     experiment = models.tracking.ensure_experiment(MODEL, EXPERIMENT_TAGS)
     with tempfile.TemporaryDirectory() as scratch:
         folder = save_package(package, Path(scratch))

@@ -22,6 +22,9 @@ from tracker.warehouse._views import OpenAttempt, Views, make_views
 SUPERSEDED_SECONDS = 86_400.0
 """How long a merged part is kept for readers that opened older views."""
 
+SAVED_EVERY = 500
+"""So many projected segments are kept, whatever becomes of the refresh that has very many to take in."""
+
 _EMPTY = {"lines": LINES, "medians": MEDIANS}
 
 
@@ -156,18 +159,28 @@ def _bring_up(log: Log, folder: Folder, gaps: list[_Gap]) -> Refreshed:
 
 
 def _take_in(folder: Folder, gap: _Gap) -> int:
-    """Project and compact one campaign; its catalogue is written last, and names only whole files."""
-    if not gap.new and not gap.gone:
-        return 0
-    catalogue = gap.catalogue
-    catalogue.forget(gap.gone)
-    for place in gap.new:
-        table = project_segment(place)
-        digest = folder.write_parquet(folder.segment(place.campaign, place.segment), table)
-        catalogue.segments[place.segment] = StoredSegment(table.num_rows, read_seal(place).root, digest)
+    """Project and compact one campaign; its catalogue is written after the files that it names."""
+    made = 0
+    if gap.gone:
+        gap.catalogue.forget(gap.gone)
+        made += _settle(folder, gap.catalogue)
+    for start in range(0, len(gap.new), SAVED_EVERY):
+        for place in gap.new[start : start + SAVED_EVERY]:
+            gap.catalogue.segments[place.segment] = _project(folder, place)
+        made += _settle(folder, gap.catalogue)
+    return made
+
+
+def _settle(folder: Folder, catalogue: Catalogue) -> int:
     made = compact(folder, catalogue)
     catalogue.save(folder)
     return made
+
+
+def _project(folder: Folder, place: SegmentPath) -> StoredSegment:
+    table = project_segment(place)
+    digest = folder.write_parquet(folder.segment(place.campaign, place.segment), table)
+    return StoredSegment(table.num_rows, read_seal(place).root, digest)
 
 
 def _sweep(folder: Folder, catalogues: Iterable[Catalogue], *, older_than: float) -> None:

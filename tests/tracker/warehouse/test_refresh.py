@@ -87,6 +87,17 @@ def test_a_missing_file_is_written_again(measured, warehouse):
     assert contents(warehouse) == before
 
 
+def test_a_refresh_that_fails_half_way_goes_on_from_there(measured, warehouse, monkeypatch):
+    monkeypatch.setattr("tracker.warehouse._refresh.SAVED_EVERY", 1)
+    path = measured.log.segments("demo")[2].path
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'"ms":', b'"mz":', 1))
+    with pytest.raises(CorruptionError):
+        warehouse.refresh()
+    path.write_bytes(data)
+    assert warehouse.refresh().projected == len(measured.log.segments()) - 2
+
+
 def test_an_older_layout_is_made_again(measured, warehouse, monkeypatch):
     before = contents(warehouse)
     catalogue = measured.store / "warehouse/segments/demo/catalogue.json"
