@@ -231,6 +231,7 @@ TWO_RANK_FAULTS = {
     "leave": Fault(kind="leave", rank=1, round=1),
     "warm": Fault(kind="recompile", rank=1, role="warmup"),
     "hang": Fault(kind="hang", rank=1, round=1),
+    "stall": Fault(kind="stall", rank=1, round=1),
 }
 
 

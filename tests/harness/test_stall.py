@@ -34,3 +34,18 @@ def test_one_stall_moves_a_median_by_no_more_than_to_its_neighbour():
         times[draw.integers(7)] *= 6
         assert before[2] <= np.median(times) <= before[4]
         assert sum(stalled(times.tolist())) == 1
+
+
+def test_a_rank_that_stops_for_a_second_stalls_one_sample_which_stays_and_moves_no_median(two_ranks):
+    """SIGSTOP and SIGCONT of a real worker, under the clock of the first sample of the second round."""
+    attempt = two_ranks.recorder.named("stall")
+    (struck,) = [one for one in attempt.samples() if (one["round"], one["position"]) == (1, 0)]
+    own = [one for one in attempt.samples() if one["candidate"] == struck["candidate"]]
+    times = [one["ms"] for one in own]
+    assert struck["ms"] > 1000
+    assert struck["usable"]
+    assert [flag for one, flag in zip(own, stalled(times), strict=True) if one["round"] == 1] == [True]
+    # The median is a sample of the calm rounds, far below the stall.
+    assert np.median(times) in [one["ms"] for one in own if one["round"] != 1]
+    assert np.median(times) * 1.5 < struck["ms"]
+    assert attempt.completion["usable"][struck["candidate"]] == 3
