@@ -1,6 +1,8 @@
 """Register a campaign: its manifest enters the log before any sample."""
 
-from schemas import CampaignOpened, InvalidInputError, Manifest
+from collections.abc import Iterable
+
+from schemas import CampaignOpened, InvalidInputError, Manifest, NotFoundError
 from tracker._ledger import Ledger
 from tracker.mlflow_store import file_lock
 
@@ -25,6 +27,20 @@ def open_campaign(ledger: Ledger, manifest: Manifest) -> bool:
         with ledger.log.open_segment(manifest.campaign, "campaign") as segment:
             segment.append("campaign.opened", opened.plain())
         return True
+
+
+def require_cells(manifest: Manifest, cells: Iterable[str]) -> None:
+    """Refuse keys that are none of the manifest's.
+
+    Raises:
+        NotFoundError: names them, and the cells there are.
+    """
+    unknown = [repr(key) for key in cells if key not in manifest.keys]
+    if unknown:
+        known = "\n  ".join(manifest.keys)
+        raise NotFoundError(
+            f"campaign {manifest.campaign} has no cell {', '.join(unknown)}; its cells are:\n  {known}"
+        )
 
 
 def _require_same(registered: Manifest, manifest: Manifest) -> None:

@@ -1,6 +1,7 @@
 """Take a cell out of the fit, with a reason a reviewer can judge."""
 
-from schemas import CellExcluded, InvalidInputError, NotFoundError, redact
+from schemas import CellExcluded, InvalidInputError, redact
+from tracker._campaigns import require_cells
 from tracker._ledger import Ledger
 
 
@@ -18,9 +19,7 @@ def exclude_cell(
             f"cell {cell}: an exclusion needs a reason that a reviewer can judge (--reason)"
         )
     manifest = ledger.warehouse.manifest(campaign)
-    if cell not in manifest.keys:
-        known = "\n  ".join(manifest.keys)
-        raise NotFoundError(f"campaign {campaign} has no cell {cell!r}; its cells are:\n  {known}")
+    require_cells(manifest, [cell])
     for exclusion in ledger.warehouse.exclusions(campaign):
         if exclusion.cell == cell:
             raise InvalidInputError(f"cell {cell} is excluded already: {exclusion.reason}")

@@ -1,12 +1,13 @@
 """Measure what a campaign is missing and record it: the runner's side of the log."""
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
-from harness import AutomaticChoice, CampaignSummary, CellProgress, run_campaign
+from harness import AutomaticChoice, CampaignSummary, CellProgress, Engine, run_campaign
 from schemas import CellPlan, redact_plain, require_module
+from tracker._campaigns import require_cells
 from tracker._ledger import Ledger
 from tracker.log import SegmentWriter
 
@@ -17,13 +18,23 @@ def measure_campaign(
     ledger: Ledger,
     campaign: str,
     *,
+    cells: Collection[str] = (),
     automatic: AutomaticChoice | None = None,
+    engine: Engine | None = None,
     progress: Callable[[CellProgress], None] | None = None,
 ) -> CampaignSummary:
     """Measure the cells that have neither a completed attempt nor an exclusion.
 
+    Args:
+        ledger: where to.
+        campaign: its name.
+        cells: keys of the only cells that this is about, as one of several runners; all where empty.
+        automatic: the coefficients of the planner's own choice.
+        engine: where the cells run; this machine if None.
+        progress: told of each cell and sample.
+
     Raises:
-        NotFoundError: no such campaign.
+        NotFoundError: no such campaign, or the manifest has no such cell.
         StoreUnavailableError: the ledger cannot be written; resume when it can.
         MissingExtraError: PyTorch, which the workers run, is not installed.
     """
@@ -32,8 +43,18 @@ def measure_campaign(
     manifest = warehouse.manifest(campaign)
     done = set(warehouse.completed_cells(campaign))
     done |= {exclusion.cell for exclusion in warehouse.exclusions(campaign)}
+    require_cells(manifest, cells)
+    others = {key for key in manifest.keys if key not in cells} if cells else set[str]()
     recorder = LogRecorder(ledger, campaign, Counter(warehouse.attempt_numbers(campaign)))
-    return run_campaign(manifest, recorder, skip_completed=done, progress=progress, automatic=automatic)
+    summary = run_campaign(
+        manifest,
+        recorder,
+        skip_completed=done | others,
+        progress=progress,
+        automatic=automatic,
+        engine=engine,
+    )
+    return replace(summary, skipped=tuple(key for key in summary.skipped if key not in others))
 
 
 @dataclass(slots=True)

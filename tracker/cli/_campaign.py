@@ -7,10 +7,15 @@ from typing import Any
 import click
 from rich.progress import TaskID
 
-from schemas import CampaignFailedError, require_module
+from schemas import CampaignFailedError, InvalidInputError, require_module
 from tracker.cli import _complete as complete
+from tracker.cli._engine import engine_options
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, progress, say
+
+cells_option = click.option(
+    "--cell", "cells", multiple=True, metavar="KEY", help="Only this cell; may be given several times."
+)
 
 
 @click.group()
@@ -69,45 +74,71 @@ def show(name: str, store: Path, as_json: bool) -> None:
 
 @campaign.command("run")
 @click.argument("name_or_file", shell_complete=complete.campaigns_or_files)
+@cells_option
+@click.option("--digest", metavar="SHA256", help="Refuse if the manifest's sha256 does not begin with this.")
+@engine_options
 @store_option
 @json_option
-def run_command(name_or_file: str, store: Path, as_json: bool) -> None:
-    """Register a campaign (a shipped name or a TOML file), then measure its cells.
+def run_command(
+    name_or_file: str,
+    cells: tuple[str, ...],
+    digest: str | None,
+    engine: str,
+    address: str | None,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Register a campaign (a shipped name, a TOML file or a manifest), then measure its cells.
 
-    What is measured already is skipped; a failed cell does not stop the others.
+    What is measured already is skipped; a failed cell does not stop the others. On a cluster a cell runs
+    where its processors or GPUs are free; this process alone writes the ledger.
 
     \b
     Example: layoutledger campaign run cpu-quick
+    Example: layoutledger campaign run cpu-quick --cell 'chain-8|hybrid-tiny|L4|tp1|cp1'
+    Example: layoutledger campaign run my-campaign.toml --engine ray --address head:6379
     """
     require_module("torch")
-    from harness import load_campaign
-    from tracker._campaigns import open_campaign
+    from harness import load_campaign, open_engine
+    from tracker._campaigns import open_campaign, require_cells
     from tracker._ledger import Ledger
 
-    require_module("torch")
     ledger = Ledger(store)
     manifest = load_campaign(name_or_file)
-    new = open_campaign(ledger, manifest)
-    state = "registered" if new else "registered before"
-    say(f"campaign {manifest.campaign}: {state}, {len(manifest.cells)} cells")
-    measure(ledger, manifest.campaign, as_json=as_json)
+    if not manifest.digest.startswith(digest or ""):
+        raise InvalidInputError(
+            f"{name_or_file}: its manifest is {manifest.digest}, not {digest}; "
+            "write the runner again with `layoutledger recipe`, or take the file that it was written with"
+        )
+    require_cells(manifest, cells)
+    with open_engine(engine, address=address) as place:
+        new = open_campaign(ledger, manifest)
+        state = "registered" if new else "registered before"
+        say(f"campaign {manifest.campaign}: {state}, {len(manifest.cells)} cells")
+        measure(ledger, manifest.campaign, cells, engine=place, as_json=as_json)
 
 
 @campaign.command()
 @click.argument("name", shell_complete=complete.campaigns)
+@cells_option
+@engine_options
 @store_option
 @json_option
-def resume(name: str, store: Path, as_json: bool) -> None:
+def resume(
+    name: str, cells: tuple[str, ...], engine: str, address: str | None, store: Path, as_json: bool
+) -> None:
     """Measure the cells of a recorded campaign that are still missing.
 
     \b
     Example: layoutledger campaign resume cpu-quick
     """
+    from harness import open_engine
     from tracker._ledger import Ledger
 
     ledger = Ledger(store)
     ledger.manifest(name)
-    measure(ledger, name, as_json=as_json)
+    with open_engine(engine, address=address) as place:
+        measure(ledger, name, cells, engine=place, as_json=as_json)
 
 
 @campaign.command()
@@ -149,7 +180,9 @@ def _drift(cell: Mapping[str, Any]) -> str:
     return f"{cell['drift_pct']:+.0f}%" if cell["drifting"] else ""
 
 
-def measure(ledger: Any, name: str, *, as_json: bool = False) -> None:
+def measure(
+    ledger: Any, name: str, cells: tuple[str, ...] = (), *, engine: Any = None, as_json: bool = False
+) -> None:
     """Run what is missing under a progress bar.
 
     Raises:
@@ -159,7 +192,7 @@ def measure(ledger: Any, name: str, *, as_json: bool = False) -> None:
 
     with progress() as bar:
         watch = ProgressLines(bar)
-        summary = measure_campaign(ledger, name, progress=watch)
+        summary = measure_campaign(ledger, name, cells=cells, engine=engine, progress=watch)
     if as_json:
         emit_json(
             {
@@ -196,6 +229,7 @@ class ProgressLines:
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
+        self._ended: set[str] = set()
         self._cells: TaskID | None = None
         self._samples: TaskID | None = None
 
@@ -207,7 +241,9 @@ class ProgressLines:
         total = event.expected or None
         self._bar.update(self._samples, description=event.cell, completed=event.samples, total=total)
         if event.state in ("completed", "failed"):
-            self._bar.update(self._cells, completed=event.index)
+            # Not the cell's place in the manifest: an engine may run them in any order, or one twice.
+            self._ended.add(event.cell)
+            self._bar.update(self._cells, completed=len(self._ended))
             text = f"[{event.index}/{event.total}] {event.cell}: {event.state} {event.message}".rstrip()
             if self._bar.disable:
                 say(text)

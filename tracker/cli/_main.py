@@ -17,6 +17,7 @@ PROGRAM = "layoutledger"
 VERBS = {
     "quickstart": ("_quickstart", "quickstart"),
     "campaign": ("_campaign", "campaign"),
+    "recipe": ("_recipe", "recipe"),
     "exclude": ("_evidence", "exclude"),
     "import": ("_evidence", "import_group"),
     "fit": ("_fit", "fit"),
