@@ -23,10 +23,17 @@ START_S = 120.0
 STOP_S = 10.0
 LOG_TAIL = 2000
 
+# The server's place in the process table, and a companion that holds the other end of our pipe: when we are
+# gone, however we ended, it reads the end of the pipe and ends the server's group.
+_TETHER = 'exec 3<&0; { cat <&3 >/dev/null && kill -KILL 0; } & exec "$@" 3<&- </dev/null'
+
 
 @dataclass(frozen=True, slots=True)
 class UiServer:
-    """A running server; as a context manager it is stopped at the end of the block."""
+    """A running server; as a context manager it is stopped at the end of the block.
+
+    It ends with the process that started it, even where that one is killed.
+    """
 
     address: str
     process: "subprocess.Popen[bytes]"
@@ -46,6 +53,8 @@ class UiServer:
                 os.killpg(self.process.pid, ending)
             _wait_until(lambda: not _group_alive(self.process), patience)
         self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
 
     def __enter__(self) -> Self:
         return self
@@ -73,10 +82,10 @@ def start_ui(store: Path, port: int | None = None) -> UiServer:
     log = folder / "ui.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            _command(store, chosen),
+            ["sh", "-c", _TETHER, "sh", *_command(store, chosen)],
             cwd=folder,
             env=_environment(),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,

@@ -4,6 +4,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -67,19 +69,36 @@ def test_the_pages_show_runs_artifacts_and_versions_of_a_moved_ledger(tmp_path: 
     assert group(server.process.pid) == []
 
 
+@contextmanager
+def served(store: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """A process that serves a ledger's pages, and the id of the server's group."""
+    repository = str(Path(__file__).resolve().parents[2])
+    command = [sys.executable, "-c", SERVE, str(store)]
+    with subprocess.Popen(command, cwd=repository, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        pid, address = child.stdout.readline().split()
+        assert answer(address, "/health") == b"OK"
+        assert group(int(pid))
+        yield child, int(pid)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_server_leaves_nothing_behind(tmp_path: Path, ending: signal.Signals):
-    repository = str(Path(__file__).resolve().parents[2])
-    command = [sys.executable, "-c", SERVE, str(tmp_path)]
-    child = subprocess.Popen(command, cwd=repository, stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    pid, address = child.stdout.readline().split()
-    assert answer(address, "/health") == b"OK"
-    assert group(int(pid))
-    child.send_signal(ending)
-    assert child.wait() == 0
-    assert group(int(pid)) == []
+    with served(tmp_path) as (child, pid):
+        child.send_signal(ending)
+        assert child.wait() == 0
+        assert group(pid) == []
+
+
+@pytest.mark.slow
+def test_a_server_ends_with_a_killed_parent(tmp_path: Path):
+    with served(tmp_path) as (child, pid):
+        servers = [psutil.Process(each) for each in group(pid)]
+        assert any("mlflow" in " ".join(each.cmdline()) for each in servers)
+        child.kill()
+        _, alive = psutil.wait_procs(servers, timeout=20)
+        assert alive == []
 
 
 def test_a_taken_port_is_said(tmp_path: Path):
