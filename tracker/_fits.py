@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from fit import METHODS, MethodReport, ablate_terms, compare
 from schemas import FitCompleted
+from tracker._analysis import Registered, analyse_fit, judge_told
 from tracker._fitting import fit_cells, judge_evidence, refuse_incomplete
 from tracker._ledger import Ledger
 from tracker._registration import refuse_late_registration
+from tracker._story import tell_cells
+from tracker.certificate import build_statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,9 @@ class RecordedFit:
 
 
 def fit_campaign(ledger: Ledger, campaign: str, *, method: str | None = None) -> RecordedFit:
-    """Fit on the registered training cells, judge on all, record (design, section 8).
+    """Fit on the registered training cells, judge on all, record; with it how well the table is known.
+
+    The recorded segment alone gives the fit's run, figures and report (design, sections 5 and 8).
 
     Args:
         ledger: where the evidence is and the verdict goes.
@@ -44,7 +49,18 @@ def fit_campaign(ledger: Ledger, campaign: str, *, method: str | None = None) ->
     refuse_incomplete(manifest, cells, exclusions, ledger.warehouse.fingerprints(campaign))
     arguments = manifest.fit.model_copy(update={"method": method}) if method else manifest.fit
     result = judge_evidence(manifest, cells, exclusions, arguments, ledger.evidence(segments))
+    registered = Registered(ledger.opened(campaign), ledger.first_sample(campaign))
+    told = tell_cells(ledger, campaign, segments)
+    analysed, unseen = analyse_fit(manifest, registered, cells, result)
+    judged = judge_told(told, cells, result.table, unseen)
     with ledger.log.open_segment(campaign, "fit") as segment:
+        if result.passed:
+            digest = build_statement(segment.segment, result, manifest, cells, exclusions).digest
+            analysed = analysed.model_copy(update={"certificate": digest})
+        for cell in judged:
+            segment.append("fit.cell_judged", cell.plain(), durable=False)
+        segment.append("fit.analysed", analysed.plain(), durable=False)
+        # Last: a segment that was interrupted before this line holds no fit.
         segment.append("fit.completed", result.plain())
     return RecordedFit(segment.segment, result)
 
@@ -72,9 +88,11 @@ def compare_figures(ledger: Ledger, campaign: str, reports: Sequence[MethodRepor
     Raises:
         NotFoundError: no such campaign.
     """
-    from tracker._figures import comparison_figures
+    from tracker.figures import comparison_figures
 
-    arguments = ledger.manifest(campaign).fit
+    manifest = ledger.manifest(campaign)
+    arguments = manifest.fit
     cells = fit_cells(ledger.certified_cells(campaign))
     ordered = sorted(reports, key=lambda report: report.method != arguments.method)
-    return comparison_figures(cells, ordered, ablate_terms(cells, arguments.terms, ordered[0].method))
+    ablation = ablate_terms(cells, arguments.terms, ordered[0].method)
+    return comparison_figures(cells, ordered, ablation, manifest.holdout_keys())

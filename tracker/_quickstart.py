@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from harness import CampaignSummary, CellProgress, load_campaign
@@ -13,6 +14,7 @@ from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
 from tracker._measuring import measure_campaign
 from tracker._planning import PlannedPick, cell_facts, cell_rows, compare_picks, find_cell, held_out_cell
+from tracker._reporting import write_report
 from tracker._versions import load_version, register_campaigns
 from tracker.mirror import PushReport, push
 from tracker.registry import register_hand_set
@@ -50,6 +52,7 @@ class QuickstartResult:
         cell: the batch that was planned.
         picks: what version 1 and the new one pick for it.
         mirrored: the last mirror pass.
+        report: the campaign's page.
         wall_s: seconds in all.
     """
 
@@ -62,6 +65,7 @@ class QuickstartResult:
     cell: str
     picks: tuple[PlannedPick, ...]
     mirrored: PushReport
+    report: Path
     wall_s: float
 
 
@@ -100,12 +104,13 @@ def run_quickstart(
         narrator.step("Certify the table and register it")
         certificate = certify_fit(ledger, name, fit.id)
         version = register_campaigns(ledger, (name,))
-    narrator.step("Mirror to MLflow")
+    narrator.step("Mirror to MLflow, write the report")
     mirrored = push(ledger.log)
+    report = write_report(ledger, name)
     cell, picks = _plan_one(ledger, name, version)
     wall_s = time.monotonic() - started
     return QuickstartResult(
-        name, summary, fit.id, fit.result, certificate, version, cell, picks, mirrored, wall_s
+        name, summary, fit.id, fit.result, certificate, version, cell, picks, mirrored, report, wall_s
     )
 
 

@@ -32,6 +32,7 @@ VERBS = {
     "plan": ("_plan", "plan"),
     "drift": ("_drift", "drift"),
     "export": ("_export", "export_group"),
+    "report": ("_report", "report"),
     "sql": ("_evidence", "sql"),
     "push": ("_mirror", "push"),
     "pull": ("_mirror", "pull"),

@@ -84,6 +84,7 @@ def record(store: Path, result: "QuickstartResult") -> dict[str, object]:
         "table": result.result.table,
         "batch": result.cell,
         "picks": pick_records(result.picks),
+        "report": str(result.report),
         "measure_s": result.summary.wall_s,
         "wall_s": result.wall_s,
     }
@@ -96,6 +97,7 @@ def show_summary(store: Path, result: "QuickstartResult") -> None:
         say(f"Registered layout-cost version {result.version}; certificate {result.certificate.path}")
     else:
         say("A gate failed: only version 1, the hand-set score, is registered.")
+    say(f"Report: {result.report}")
     say(f"Ledger: {store}/log (the truth), {store}/warehouse (SQL), {store}/mlflow (runs and registry)")
     say(f"{len(result.mirrored.created)} runs mirrored to MLflow; {result.wall_s:.0f} s in all. Go on with:")
     say("  layoutledger ui")

@@ -11,20 +11,16 @@ from schemas import (
     CertificateIssued,
     CertificateRefused,
     Event,
-    FitCompleted,
     HoldPlaced,
     HoldReleased,
     ImportRecorded,
-    Metrics,
     ReviewRecorded,
     VersionRegistered,
 )
 from tracker._markdown import escape_markdown
 from tracker.mirror._attempt import describe_attempt
-from tracker.mirror._bars import bars
-from tracker.mirror._run_plan import safe_key
-from tracker.mirror._told import FAILED, FINISHED, KILLED, Told, payloads, point, table
-from tracker.mlflow_store import MetricPoint
+from tracker.mirror._fit import describe_fit
+from tracker.mirror._told import FAILED, KILLED, Told, payloads, point, table
 
 
 def describe_unit(unit: str, events: Sequence[Event]) -> Told:
@@ -75,63 +71,6 @@ def _exclusion(events: Sequence[Event]) -> Told | None:
             },
         )
     return None
-
-
-def _fit(events: Sequence[Event]) -> Told | None:
-    for event, fit in payloads(events, "fit.completed", FitCompleted):
-        groups = {**fit.metrics, "hand_set": fit.hand_set}
-        gates = [
-            [g.gate, g.group, g.value, g.limit, "passed" if g.passed else "FAILED", g.detail]
-            for g in fit.gates
-        ]
-        verdict = "gates passed" if fit.passed else "gates failed"
-        return Told(
-            name=f"fit · {fit.table_id} · {verdict}",
-            verdict=verdict,
-            note=f"Table {escape_markdown(fit.table_id)}, fitted on {len(fit.training_cells)} cells, "
-            f"judged on {len(fit.holdout_cells)} held-out cells: {verdict}.",
-            params={
-                "table_id": fit.table_id,
-                "table_digest": fit.table_digest,
-                "method": fit.arguments.method,
-                "training_cells": str(len(fit.training_cells)),
-                "holdout_cells": str(len(fit.holdout_cells)),
-                "excluded_cells": str(len(fit.excluded_cells)),
-                **{f"coefficient.{term}": str(value) for term, value in fit.table.items()},
-            },
-            metrics=[each for name, metrics in groups.items() for each in _judged(event, name, metrics)],
-            status=FINISHED if fit.passed else FAILED,
-            texts={
-                "gates.json": table(("gate", "group", "value", "limit", "verdict", "detail"), gates),
-                **_fit_figures(fit),
-            },
-        )
-    return None
-
-
-def _fit_figures(fit: FitCompleted) -> dict[str, str]:
-    judged = {
-        **fit.metrics,
-        **{f"model {name}": each for name, each in fit.by_model.items()},
-        **{f"shape {name}": each for name, each in fit.by_shape.items()},
-        **{f"family {name}": each for name, each in fit.by_family.items()},
-        "version 1, all": fit.hand_set,
-    }
-    regrets = [(name, each.max_regret_pct) for name, each in judged.items()]
-    right = [(name, each.pairwise_accuracy) for name, each in judged.items()]
-    coefficients = [(term, float(value)) for term, value in sorted(fit.table.items())]
-    return {
-        "figures/coefficients.svg": bars("Coefficients", "milli-microseconds per unit", coefficients),
-        "figures/regret.svg": bars("Largest regret", "%", [(n, v) for n, v in regrets if v is not None]),
-        "figures/ordered.svg": bars(
-            "Pairs ordered right", "%", [(n, v * 100) for n, v in right if v is not None]
-        ),
-    }
-
-
-def _judged(event: Event, group: str, metrics: Metrics) -> list[MetricPoint]:
-    values = {key: value for key, value in metrics.plain().items() if isinstance(value, (int, float))}
-    return [point(event, f"{safe_key(group)}/{key}", value) for key, value in values.items()]
 
 
 def _certificate(events: Sequence[Event]) -> Told | None:
@@ -250,7 +189,7 @@ _DESCRIBE: Mapping[str, Callable[[Sequence[Event]], Told | None]] = {
     "attempt": describe_attempt,
     "campaign": _campaign,
     "exclusion": _exclusion,
-    "fit": _fit,
+    "fit": describe_fit,
     "certificate": _certificate,
     "import": _import,
     "registration": _registration,
