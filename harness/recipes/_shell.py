@@ -13,12 +13,17 @@ status=0
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# A signal ends the program in order; what it then says must still find a reader.
+keep() {
+  mkdir -p "$here/logs"
+  (trap '' INT TERM && exec tee -a "$here/logs/$1.log")
+}
+
 # A failure is kept for the end and stops no cell after it; without pipefail it would be lost behind tee.
 measure() {
-  local log="$here/logs/$1.log"
+  local name="$1"
   shift
-  mkdir -p "$here/logs"
-  layoutledger campaign run "$here/%(file)s" --digest %(digest)s "$@" 2>&1 | tee -ia "$log" || status=$?
+  layoutledger campaign run "$here/%(file)s" --digest %(digest)s "$@" 2>&1 | keep "$name" || status=$?
 }
 """
 
@@ -37,7 +42,7 @@ def header(manifest: Manifest, about: str, lines: Sequence[str]) -> str:
 
 
 def prologue(manifest: Manifest, here: str) -> str:
-    """Strict mode, the folder, and the function `measure NAME ARGUMENTS...`.
+    """Strict mode, the folder, and the functions `keep NAME` and `measure NAME ARGUMENTS...`.
 
     Args:
         manifest: whose cells.

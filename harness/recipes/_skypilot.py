@@ -22,7 +22,7 @@ uv pip install --quiet --python %(venv)s/bin/python %(requirement)s
 """
 # The machine goes, and its ledger with it: what was measured is pushed, that of failed cells too.
 _PUSH = """
-layoutledger push --campaign %(campaign)s 2>&1 | tee -ia "$here/logs/push.log" || status=$?
+layoutledger push --campaign %(campaign)s 2>&1 | keep push || status=$?
 exit "$status"
 """
 

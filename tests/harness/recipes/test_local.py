@@ -100,6 +100,5 @@ def test_a_signal_ends_the_cell_under_way_in_order_and_begins_no_other(
             os.killpg(running.pid, signal.SIGKILL)
     assert running.returncode == code
     assert log.read_text() == "begun\n"
-    if number == signal.SIGINT:
-        assert output == "closed the attempt\n"
-        assert (tmp_path / "logs" / "tp1cp1-0.log").read_text() == output
+    assert output.splitlines()[-1] == "closed the attempt"
+    assert (tmp_path / "logs" / "tp1cp1-0.log").read_text() == output
