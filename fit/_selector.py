@@ -4,8 +4,8 @@ A fit compares measured candidates only. The search looks further, so a table ma
 no one has timed: those are listed, to be measured next.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fit._cells import FitCell
 from fit._judge import percentile_95
@@ -22,11 +22,14 @@ class SearchedCell:
         cell: its candidates and medians.
         tree: the prefix tree of its rows.
         automatic_ms: median time of the planner's own choice when the cell was measured, where it was timed.
+        measured: label of each measured candidate by its shared decisions, where the evidence holds them:
+            layouts that no policy gives are told by these alone.
     """
 
     cell: FitCell
     tree: PrefixTree
     automatic_ms: float | None = None
+    measured: Mapping[tuple[int, ...], str] = field(default_factory=dict[tuple[int, ...], str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,8 @@ def _verdict(
     found = select_layout(searched.tree, searched.cell.facts, coefficients, refinement_budget=budget)
     times = {candidate.label: candidate.median_ms for candidate in searched.cell.candidates}
     best = min(times, key=times.__getitem__)
-    selected = next((label for label in found.labels if label in times), None)
+    names = (*found.labels, searched.measured.get(found.decisions))
+    selected = next((label for label in names if label in times), None)
     return SelectorVerdict(
         key=searched.cell.key,
         decisions=found.decisions,

@@ -15,9 +15,11 @@ from typing import Any
 from pydantic import Field
 
 from harness._corpus import corpus_digest
-from harness._workload import check_parameters
+from harness._further import further_layouts
+from harness._workload import check_parameters, generate_rows
 from harness.model._config import ModelConfig
 from harness.model._presets import preset
+from planner import build_prefix_tree
 from schemas import (
     CellIdentity,
     CellPlan,
@@ -59,6 +61,7 @@ class _Block(Record):
     models: tuple[str, ...] = Field(min_length=1)
     shapes: tuple[str, ...] = Field(min_length=1)
     groups: tuple[int, ...] = ()
+    layouts: tuple[tuple[int, ...], ...] = ()
     dtype: str | None = None
     device: str = "cpu"
 
@@ -148,6 +151,7 @@ def parse_campaign(text: str, where: str, *, folder: Path | None = None) -> Mani
         where=where,
     )
     _check_protocol(manifest.protocol, where)
+    _check_layouts(manifest)
     return manifest
 
 
@@ -158,6 +162,7 @@ def _parse_manifest(text: str, where: str) -> Manifest:
         raise InvalidInputError(f"{where}: not JSON: {error}") from error
     manifest = Manifest.parse(content, where=where)
     _check_protocol(manifest.protocol, where)
+    _check_layouts(manifest)
     return manifest
 
 
@@ -260,6 +265,7 @@ def _expand(
                             "model": plan.models[model].plain(),
                             "dtype": block.dtype or config.dtype,
                             "device": block.device,
+                            "layouts": block.layouts,
                         },
                         where=where,
                     )
@@ -272,6 +278,16 @@ def _fitting_shape(text: str, config: ModelConfig, model: str, where: str) -> Pa
     except InvalidInputError as error:
         raise InvalidInputError(f"{where}: shapes: {model}: {error}") from error
     return shape
+
+
+def _check_layouts(manifest: Manifest) -> None:
+    """Refuse a layout that a cell's rows do not have before anything is registered."""
+    for plan in manifest.cells:
+        if plan.layouts:
+            vocabulary = model_config(plan.model, plan.dtype).vocab
+            spec, group = plan.workload, plan.identity.group
+            rows = generate_rows(spec.kind, spec.parameters, vocabulary=vocabulary, group=group)
+            further_layouts(plan, build_prefix_tree(rows), ())
 
 
 def _check_protocol(protocol: Protocol, where: str) -> None:

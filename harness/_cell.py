@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness._campaign import model_config
 from harness._corpus import corpus_digest, corpus_shape
+from harness._further import further_layouts
 from harness._job import AutomaticChoice
 from harness._workload import Rows, generate_rows, rows_digest
 from harness.model import ModelConfig
@@ -83,8 +84,9 @@ class PreparedCell:
 def prepare_cell(plan: CellPlan, automatic: AutomaticChoice) -> PreparedCell:
     """Rows, tree and every layout of a cell.
 
-    The planner's own choice is timed by itself only where it is none of the mandatory candidates; elsewhere
-    its labels name the candidate whose samples are also its own.
+    Timed are the mandatory candidates and the layouts that the plan asks for. The planner's own choice is
+    timed by itself only where it is none of those; elsewhere its labels name the candidate whose samples are
+    also its own.
 
     Raises:
         InvalidInputError: a workload or model that cannot be built.
@@ -101,9 +103,16 @@ def prepare_cell(plan: CellPlan, automatic: AutomaticChoice) -> PreparedCell:
         Variant(found.labels[0], found.layout, _candidate(found.labels, found.layout))
         for found in mandatory_candidates(tree)
     ]
+    known = {variant.layout.decisions for variant in variants}
+    variants += [
+        Variant(label, layout, _candidate((label,), layout))
+        for label, layout in further_layouts(plan, tree, known).items()
+    ]
     choice = select_layout(tree, _scoring(facts), automatic.coefficients)
-    chosen = _candidate((AUTOMATIC, *choice.labels), choice.layout)
-    if not choice.labels:
+    names = {variant.layout.decisions: variant.candidate.labels for variant in variants}
+    labels = names.get(choice.layout.decisions, ())
+    chosen = _candidate((AUTOMATIC, *labels), choice.layout)
+    if not labels:
         variants.append(Variant(AUTOMATIC, choice.layout, chosen))
     return PreparedCell(
         plan, rows, config, tuple(variants), chosen, facts, len(tree.decisions), len(tree.segments)

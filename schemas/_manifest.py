@@ -113,6 +113,15 @@ class CellPlan(Record):
     model: ModelSpec
     dtype: str = "float32"
     device: Literal["cpu", "cuda", "recorded"] = "cpu"
+    layouts: tuple[tuple[int, ...], ...] = Field(
+        default=(), description="shared decisions of layouts to time beside the mandatory ones"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_asked(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A manifest registered before the field existed keeps its digest.
+        fields = plain(self)
+        return fields if self.layouts else {k: v for k, v in fields.items() if k != "layouts"}
 
 
 class Manifest(Record):

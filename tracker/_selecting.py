@@ -8,11 +8,14 @@ from typing import Any
 from fit import Prospect, SearchedCell, SelectorVerdict, check_selector, prospective_check
 from harness import rows_digest
 from planner import build_prefix_tree
-from schemas import CellPlan, CorruptionError, FitCompleted, InvalidInputError, NotFoundError
+from schemas import CellPlan, CorruptionError, FitCompleted, InvalidInputError, Manifest, NotFoundError
 from tracker._fitting import fit_cells
 from tracker._ledger import Ledger
 from tracker._planning import cell_rows
 from tracker._registration import refuse_late_registration
+
+NAME_LENGTH = 45
+"""Of a campaign's name in that of its follow-up, which has 18 characters more; 63 is the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,7 @@ class CampaignSearch:
         result: that fit.
         verdicts: of every cell whose rows can be made again, in key order.
         unsearched: keys of the measured cells whose rows cannot be made: imported ones.
-        to_measure: plans of the cells whose selection no one has measured; the runner measures it as the
-            automatic choice under this table.
+        to_measure: plans of the cells whose selection no one has measured, which ask for that layout.
     """
 
     fit: str
@@ -41,26 +43,57 @@ def search_campaign(ledger: Ledger, campaign: str, fit: str | None = None) -> Ca
     Args:
         ledger: where the evidence is.
         campaign: its name.
-        fit: segment id; the latest where omitted.
+        fit: segment id, of this or another campaign; this one's latest where omitted.
 
     Raises:
         NotFoundError: no such campaign or fit, or no cell whose rows can be made.
         CorruptionError: the rows made again are not those that were measured.
     """
-    fits = ledger.fits(campaign)
-    if not fits:
-        raise NotFoundError(f"campaign {campaign} has no fit; run `layoutledger fit {campaign}` first")
-    fit_id = fit or fits[-1]
-    result = ledger.fit(campaign, fit_id)
+    fit_id, result = _fit_of(ledger, campaign, fit)
     searched, unsearched = searched_cells(ledger, campaign)
     if not searched:
         raise NotFoundError(
             f"campaign {campaign}: no measured cell whose rows can be made; imported cells have none"
         )
     verdicts = check_selector(searched, result.table)
-    outside = {verdict.key for verdict in verdicts if verdict.selected is None}
-    plans = tuple(plan for plan in ledger.manifest(campaign).cells if plan.identity.key in outside)
+    outside = {verdict.key: verdict.decisions for verdict in verdicts if verdict.selected is None}
+    plans = tuple(
+        plan.model_copy(update={"layouts": (*plan.layouts, outside[plan.identity.key])})
+        for plan in ledger.manifest(campaign).cells
+        if plan.identity.key in outside
+    )
     return CampaignSearch(fit_id, result, verdicts, unsearched, plans)
+
+
+def _fit_of(ledger: Ledger, campaign: str, fit: str | None) -> tuple[str, FitCompleted]:
+    """The named fit, of whatever campaign; the campaign's latest for None."""
+    own = ledger.fits(campaign)
+    if fit is None and not own:
+        raise NotFoundError(f"campaign {campaign} has no fit; run `layoutledger fit {campaign}` first")
+    fit_id = fit or own[-1]
+    homes = (name for name in ledger.campaigns() if fit_id in ledger.fits(name))
+    return fit_id, ledger.fit(next(homes, campaign), fit_id)
+
+
+def follow_up(ledger: Ledger, campaign: str, search: CampaignSearch) -> Manifest | None:
+    """The campaign that measures what a search selected and no one has measured; None where all is.
+
+    Its cells time the mandatory candidates too: only layouts of one attempt compare. Protocol, holdout, gates
+    and fit arguments are the campaign's own.
+
+    Raises:
+        NotFoundError: no such campaign.
+    """
+    if not search.to_measure:
+        return None
+    manifest = ledger.manifest(campaign)
+    return manifest.model_copy(
+        update={
+            "campaign": f"{campaign[:NAME_LENGTH]}-selected-{search.result.table_digest[:8]}",
+            "title": f"What the search selects under table {search.result.table_digest[:12]} in {campaign}",
+            "cells": search.to_measure,
+        }
+    )
 
 
 def searched_cells(ledger: Ledger, campaign: str) -> tuple[tuple[SearchedCell, ...], tuple[str, ...]]:
@@ -86,7 +119,8 @@ def searched_cells(ledger: Ledger, campaign: str) -> tuple[tuple[SearchedCell, .
                 f"campaign {campaign}, cell {cell.cell}: the rows made from its plan are not those that were "
                 "measured (another version of the generator?); its selections cannot be compared"
             )
-        searched.append(SearchedCell(fitted, build_prefix_tree(rows), automatic.get(cell.cell)))
+        measured = {each.decisions: each.label for each in cell.candidates if each.decisions is not None}
+        searched.append(SearchedCell(fitted, build_prefix_tree(rows), automatic.get(cell.cell), measured))
     return tuple(searched), tuple(unsearched)
 
 

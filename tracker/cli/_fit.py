@@ -124,6 +124,11 @@ def compare_methods(
     help="Prospective: fit on cells measured before this (UTC), judge on later ones.",
 )
 @click.option("--first", type=click.IntRange(1), help="Prospective: fit on the first so many cells.")
+@click.option(
+    "--campaign-out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the campaign (JSON) that measures the selections outside the measured family.",
+)
 @store_option
 @json_option
 def check_fit(
@@ -131,30 +136,42 @@ def check_fit(
     fit_id: str | None,
     before: datetime | None,
     first: int | None,
+    campaign_out: Path | None,
     store: Path,
     as_json: bool,
 ) -> None:
     """Run the planner's real search on every cell under the fitted table; records nothing.
 
-    Selections outside what was measured are listed, to be measured next; the regret of the timed automatic
-    choice stands beside. With --before or --first, a table of the earlier training cells judges later cells.
+    Selections outside what was measured are listed, and --campaign-out writes the campaign that measures
+    them; the regret of the timed automatic choice stands beside. With --before or --first, a table of the
+    earlier training cells judges later cells.
 
     \b
     Examples:
       layoutledger fit check cpu-quick
       layoutledger fit check cpu-quick --first 10 --json
+      layoutledger fit check cpu-quick --campaign-out selected.json
     """
     from tracker._ledger import Ledger
-    from tracker._selecting import prospect_campaign, search_campaign
-    from tracker.cli._fit_check import prospect_record, search_record, show_prospect, show_search
+    from tracker._selecting import follow_up, prospect_campaign, search_campaign
+    from tracker.cli._fit_check import (
+        prospect_record,
+        search_record,
+        show_prospect,
+        show_search,
+        write_follow_up,
+    )
 
     ledger = Ledger(store)
     name = ledger.only_campaign(campaign)
     if before is not None or first is not None:
         prospect = prospect_campaign(ledger, name, before=before, first=first)
         _tell(prospect, as_json, prospect_record, show_prospect)
-    else:
-        _tell(search_campaign(ledger, name, fit_id), as_json, search_record, show_search)
+        return
+    search = search_campaign(ledger, name, fit_id)
+    if campaign_out is not None:
+        write_follow_up(follow_up(ledger, name, search), campaign_out)
+    _tell(search, as_json, search_record, show_search)
 
 
 Found = TypeVar("Found")

@@ -1,12 +1,16 @@
 """What `fit check` says: to people in tables, to scripts in one document."""
 
+import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schemas import InvalidInputError, StoreUnavailableError
 from tracker.cli._output import print_table, say
 
 if TYPE_CHECKING:
     from fit import Prospect, SelectorVerdict
+    from schemas import Manifest
     from tracker._selecting import CampaignSearch
 
 COLUMNS = ("cell", "selects", "fastest", "regret %", "timed automatic regret %", "shared segments")
@@ -58,6 +62,27 @@ def show_search(found: "CampaignSearch") -> None:
             say(f"outside what was measured, measure it next: {verdict.key}")
     if found.unsearched:
         say(f"{len(found.unsearched)} cells have no rows to search")
+
+
+def write_follow_up(manifest: "Manifest | None", path: Path) -> None:
+    """Write the campaign that measures what was selected; nothing where all was measured.
+
+    Raises:
+        InvalidInputError: a file that `campaign run` would not take for a manifest.
+        StoreUnavailableError: it cannot be written.
+    """
+    if path.suffix != ".json":
+        raise InvalidInputError(f"{path}: the campaign is written as JSON; name a file that ends in .json")
+    if manifest is None:
+        say(f"every selection was measured: {path} is not written")
+        return
+    try:
+        path.write_text(json.dumps(manifest.plain(), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"{path}: cannot be written: {error.strerror or error}; name a file in another folder"
+        ) from error
+    say(f"written: {path}, {len(manifest.cells)} cells; next: layoutledger campaign run {path}")
 
 
 def show_prospect(found: "Prospect") -> None:

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from harness import AutomaticChoice, load_campaign
+from harness._cell import prepare_cell
 from planner import build_prefix_tree, select_layout
 from schemas import CorruptionError
 from tracker._planning import cell_rows
@@ -93,3 +95,95 @@ def test_imported_cells_have_no_rows_to_search(call, calibration, tmp_path):
     outcome = call("fit", "check", "imported")
     assert outcome.code == 3
     assert "imported cells have none" in outcome.err
+
+
+APART = """
+campaign = "apart"
+table_id = "apart-table"
+[protocol]
+rounds = 3
+required = 3
+extra_rounds = 12
+disturbed_pct = 1e9
+[holdout]
+contains = ["held-"]
+[fit]
+method = "nnls"
+terms = ["token_per_rank", "tiny_segment_per_layer"]
+[models.small]
+preset = "hybrid-small"
+# Both groups share as much, one for six rows, one for two: no mandatory candidate shares the first alone.
+[workloads.two]
+kind = "heterogeneous"
+parameters = { groups = [[6, 64, 16], [2, 64, 16]], singles = [], seed = 1 }
+[workloads.held-two]
+kind = "heterogeneous"
+parameters = { groups = [[5, 64, 16], [2, 64, 16]], singles = [], seed = 2 }
+# Without short segments, so that the fit can tell tokens from segments.
+[workloads.long]
+kind = "grpo"
+parameters = { prompts = 1, completions = 3, system = 130, prompt = 130, completion = 130 }
+[[cells]]
+workloads = ["two", "long", "held-two"]
+models = ["small"]
+shapes = ["tp1cp1"]
+"""
+FIRST_ALONE = {"token_per_rank": 40_000, "tiny_segment_per_layer": 4_000_000}
+
+
+@pytest.fixture
+def apart(call, campaigns, store):
+    """A ledger whose table selects a layout in each cell that no one has measured."""
+    manifest = campaigns.known_manifest(APART)
+    ledger = campaigns.known_ledger(store, manifest, FIRST_ALONE)
+    call("fit", "apart")
+    return ledger
+
+
+def test_selections_that_no_one_measured_become_a_campaign_that_measures_them(call, apart, tmp_path):
+    file = tmp_path / "selected.json"
+    found = json.loads(call("fit", "check", "apart", "--campaign-out", file, "--json").out)
+    assert len(found["outside"]) == 2
+    written = load_campaign(file)
+    assert written.campaign == f"apart-selected-{found['table_digest'][:8]}"
+    selected = {
+        cell["cell"]: tuple(cell["decisions"]) for cell in found["cells"] if cell["cell"] in found["outside"]
+    }
+    assert {plan.identity.key: plan.layouts for plan in written.cells} == {
+        key: (decisions,) for key, decisions in selected.items()
+    }
+    registered = apart.manifest("apart")
+    assert (written.protocol, written.gates, written.fit) == (
+        registered.protocol,
+        registered.gates,
+        registered.fit,
+    )
+    (plan, *_) = written.cells
+    timed = {variant.layout.decisions for variant in prepare_cell(plan, AutomaticChoice()).variants}
+    plain = {
+        variant.layout.decisions for variant in prepare_cell(registered.cells[0], AutomaticChoice()).variants
+    }
+    assert timed == plain | {selected[plan.identity.key]}
+
+
+def test_nothing_is_written_where_everything_was_measured_or_the_name_is_wrong(call, fitted, apart, tmp_path):
+    outside = json.loads(call("fit", "check", "known", "--json").out)["outside"]
+    outcome = call("fit", "check", "known", "--campaign-out", tmp_path / "x.json")
+    assert outcome.code == 0 and (tmp_path / "x.json").exists() == bool(outside)
+    refused = call("fit", "check", "apart", "--campaign-out", tmp_path / "x.toml")
+    assert refused.code == 2 and "ends in .json" in refused.err
+    refused = call("fit", "check", "apart", "--campaign-out", tmp_path / "no" / "x.json")
+    assert refused.code == 7 and "cannot be written" in refused.err
+
+
+@pytest.mark.slow
+def test_what_was_sent_back_is_measured_and_then_inside(call, apart, tmp_path):
+    file = tmp_path / "selected.json"
+    first = json.loads(call("fit", "check", "apart", "--campaign-out", file, "--json").out)
+    measured = call("campaign", "run", file, "--json")
+    assert measured.code == 0, measured.err
+    name = load_campaign(file).campaign
+    again = json.loads(call("fit", "check", name, "--fit", first["fit"], "--json").out)
+    assert again["outside"] == [] and again["table_digest"] == first["table_digest"]
+    for cell in again["cells"]:
+        assert cell["selected"].startswith("layout_") and cell["regret_pct"] is not None
