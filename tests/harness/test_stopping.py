@@ -86,10 +86,10 @@ def test_it_never_ends_before_every_candidate_has_its_usable_samples():
 
 def test_a_stall_neither_ends_nor_prolongs_an_attempt():
     def stalling(number: int) -> float:
-        return 9.0 if number == 3 else 2.0 * JITTER[number % 3]
+        return 9.0 if number == 3 else 1.1 * JITTER[number % 3]
 
     more = ADAPTIVE.model_copy(update={"required": 5})
-    calm, hit = ended(more, {"a": 1.0, "b": 2.0})[0], ended(more, {"a": 1.0, "b": stalling})[0]
+    calm, hit = ended(more, {"a": 1.0, "b": 1.1})[0], ended(more, {"a": 1.0, "b": stalling})[0]
     assert (calm.rounds, hit.rounds) == (5, 5)
     assert hit.usable["b"] == 5
 
