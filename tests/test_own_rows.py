@@ -79,7 +79,7 @@ def traces(rows: list[list[int]], words: list[str]) -> list[bytes]:
     return [*texts, *binary, *(word.encode() for word in words)]
 
 
-@pytest.mark.slow(40)
+@pytest.mark.slow(seconds=40)
 def test_own_rows_are_measured_end_early_and_leave_no_token_behind(tmp_path):
     rows, words = written_corpus(tmp_path)
     (tmp_path / "own.toml").write_text(CAMPAIGN)
@@ -112,7 +112,7 @@ def test_own_rows_are_measured_end_early_and_leave_no_token_behind(tmp_path):
     assert any(trace in (tmp_path / "ids.jsonl").read_bytes() for trace in traces(rows, words))
 
 
-@pytest.mark.slow(20)
+@pytest.mark.slow(seconds=20)
 def test_a_corpus_that_changed_after_it_was_registered_fails_its_cells_and_no_others(tmp_path):
     from harness import load_campaign
     from tracker._campaigns import open_campaign

@@ -168,7 +168,7 @@ shapes = ["tp2cp1"]
 """
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(seconds=10)
 def test_two_real_ranks_end_a_cell_together(recorder):
     manifest = parse_campaign(CAMPAIGN, "adaptive.toml")
     assert run_campaign(manifest, recorder).ok

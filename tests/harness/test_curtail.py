@@ -127,7 +127,7 @@ def test_about_half_the_rounds_select_as_well_as_all_of_them(sigma, most):
     check_simulation(90, sigma, most)
 
 
-@pytest.mark.slow(20)
+@pytest.mark.slow(seconds=20)
 @pytest.mark.parametrize(
     ("sigma", "most", "more"),
     [
