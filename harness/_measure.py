@@ -24,6 +24,7 @@ from harness._guards import CompileWatch
 from harness._sample import JointSample, Role, delay_limit_pct, join
 from harness._stopping import REASONS, Reason, Stopping
 from harness._timer import time_step
+from harness._workload import rows_digest
 from schemas import Protocol, Record, digest_json
 
 Emit = Callable[[str, Record], None]
@@ -157,16 +158,20 @@ def rotated(names: Sequence[str], turns: int) -> list[str]:
 
 
 def require_same_layouts(cell: PreparedCell, groups: Groups) -> str:
-    """The digest of the cell's layouts, equal on all ranks.
+    """The digest of the cell's rows and layouts, equal on all ranks.
 
     Raises:
-        RanksDisagreeError: a rank built others.
+        RanksDisagreeError: a rank has other rows, or built other layouts of them.
 
     """
-    digest = digest_json([variant.candidate.plain() for variant in cell.variants])
+    layouts = [variant.candidate.plain() for variant in cell.variants]
+    digest = digest_json({"rows": rows_digest(cell.rows), "layouts": layouts})
     digests = gather_control_text(groups, digest)
     if len(set(digests)) > 1:
-        raise RanksDisagreeError(f"ranks built different layouts of the same rows, digests {digests}")
+        raise RanksDisagreeError(
+            f"ranks have different rows or layouts, digests {[each[:12] for each in digests]}; each needs "
+            "the same version of the program and the same workload file"
+        )
     return digest
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from harness._cell import prepare_cell
 from harness._comm import (
     Axis,
     Groups,
@@ -24,6 +25,9 @@ from harness._comm import (
     single_process,
 )
 from harness._executor import Executor
+from harness._failure import RanksDisagreeError
+from harness._job import AutomaticChoice
+from harness._measure import require_same_layouts
 from harness._step import forward_backward, per_row_logits, prepare
 from harness.memory import BudgetedExecutor, memory_signature
 from harness.model import ModelConfig
@@ -37,6 +41,7 @@ from planner.memory import (
     Pricing,
     learn_profile,
 )
+from schemas import CellPlan
 
 PARTS = ("lora_a", "lora_b")
 
@@ -220,7 +225,22 @@ def check_budget(groups: Groups, given: dict) -> None:
         raise AssertionError("a rank without room did not refuse for all")
 
 
+def check_layouts(groups: Groups, given: dict) -> None:
+    """Equal cells agree; a rank with other rows, be it one token of the same tree, stops all of them."""
+    plans = [CellPlan.parse(plan, where="given") for plan in given["plans"]]
+    cells = [prepare_cell(plan, AutomaticChoice()) for plan in plans]
+    digests = gather_control_text(groups, require_same_layouts(cells[0], groups))
+    assert len(set(digests)) == 1
+    for other in cells[1:]:
+        try:
+            require_same_layouts(other if groups.rank else cells[0], groups)
+        except RanksDisagreeError:
+            continue
+        raise AssertionError("ranks with different rows went on")
+
+
 CHECKS = {
+    "layouts": check_layouts,
     "budget": check_budget,
     "equality": check_equality,
     "narrow": check_narrow,

@@ -103,3 +103,12 @@ def test_a_corpus_that_is_gone_or_changed_is_refused(tmp_path):
     (tmp_path / "own.jsonl").unlink()
     with pytest.raises(NotFoundError, match="does not exist; put it back"):
         prepare_cell(plan, AutomaticChoice())
+
+
+@pytest.mark.slow(seconds=6)
+def test_ranks_with_other_rows_or_layouts_do_not_start(run_ranks):
+    grpo = "{{ prompts = 2, completions = 3, system = 9, prompt = 5, completion = {length}, seed = {seed} }}"
+    plans = [
+        plan_of("grpo", grpo.format(length=length, seed=seed)) for length, seed in ((4, 0), (4, 1), (5, 0))
+    ]
+    run_ranks("layouts", tp=1, cp=2, given={"plans": [plan.plain() for plan in plans]})
