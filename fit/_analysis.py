@@ -2,8 +2,8 @@
 
 No table here is fitted on a held-out cell. A training cell is judged by a table that was fitted without it
 and the others of its fold, a held-out cell by the table of all training cells; the ablations withhold a term,
-a parallel shape, a model or a family (design, section 8). The number of refits is bounded, so that a large
-campaign costs a fit little more than a small one does.
+a parallel shape, a model or a family (design, section 8). There are about a hundred refits, however many cells
+there are.
 """
 
 from collections.abc import Collection, Mapping, Sequence

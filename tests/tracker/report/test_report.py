@@ -4,20 +4,23 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from markdown_it import MarkdownIt
 
-from schemas import GateFailedError, Manifest
+from schemas import GateFailedError, Manifest, Statement
 from tracker._campaigns import open_campaign
 from tracker._certificates import certify_fit
 from tracker._exclusions import exclude_cell
 from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
 from tracker._reporting import campaign_facts, report_path, write_report
+from tracker.certificate import build_statement
 from tracker.log import read_segment
 from tracker.mirror import project_segment
+from tracker.registry._bundle import make_bundle, pack
 from tracker.report import facts_of_events, render_report
 
 HOSTILE = "<img src=x onerror=alert(1)>](javascript:alert(2)) **b** `c` {{ 7 * 7 }} &lt; \"'\u202e|"
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "img", "hr"}
 DRAWN = {"svg", "rect", "line", "circle", "polygon", "path", "text", "title", "desc"}
 
 
@@ -202,6 +205,36 @@ def test_names_and_reasons_that_hold_markup_stay_text(hostile, page):
     assert "</pre><img" in found.text and "{{ 7 * 7 }}" in found.text and "\u202e" not in found.text
     for _, attrs in found.elements:
         assert not [name for name in attrs if name.startswith("on") or name == "src"]
+
+
+def test_notes_of_runs_and_descriptions_of_versions_stay_text(hostile, ledger, recorded):
+    described = pack(make_bundle([bad := statement_of(hostile)]), [bad]).description()
+    harmless = [*notes(ledger), pack(make_bundle([plain := statement_of(ledger)]), [plain]).description()]
+    allowed = set().union(*(Page(rendered(text)).tags() for text in harmless)) | {"ul", "li", "ol"}
+    told = [*notes(hostile), described]
+    assert sum("img src=x" in Page(rendered(text)).text for text in told) > 5
+    for text in told:
+        page = Page(rendered(text))
+        assert page.tags() <= allowed
+        assert not [attrs for _, attrs in page.elements if "href" in attrs or "src" in attrs]
+
+
+def rendered(text: str) -> str:
+    """Markdown as a page that lets HTML through would show it."""
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
+
+
+def notes(ledger: Ledger) -> list[str]:
+    plans = [project_segment(read_segment(place.path), place.path) for place in ledger.log.segments()]
+    return [plan.tags["mlflow.note.content"] for plan in plans if "mlflow.note.content" in plan.tags]
+
+
+def statement_of(ledger: Ledger) -> Statement:
+    (fit_id, *_) = ledger.fits("known")
+    result = ledger.fit("known", fit_id)
+    segments = result.evidence.segments
+    cells, exclusions = ledger.certified_cells("known", segments), ledger.exclusions("known", segments)
+    return build_statement(fit_id, result, ledger.manifest("known"), cells, exclusions)
 
 
 def test_failed_gates_are_told_first(hostile):
