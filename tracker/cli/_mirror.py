@@ -1,6 +1,7 @@
 """`push`, `pull`, `ui`: the MLflow side of the ledger."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,6 +9,9 @@ from schemas import CorruptionError, StoreUnavailableError
 from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, progress, say
+
+if TYPE_CHECKING:
+    from tracker._ui import UiServer
 
 
 @click.command()
@@ -103,21 +107,27 @@ def pull(store: Path, as_json: bool) -> None:
 def ui(port: int | None, store: Path) -> None:
     """Mirror the log, then serve the ledger's MLflow store on this machine; Ctrl-C ends it.
 
+    The printed addresses lead to each campaign's runs and charts and to the registered versions.
+
     \b
     Example: layoutledger ui --store ledger
     """
     from tracker._ledger import Ledger
+    from tracker._pages import ledger_pages
     from tracker._ui import serve_ui
     from tracker.mirror import push as push_log
     from tracker.mlflow_store import embedded_uri
 
     ledger = Ledger(store).existing()
     push_log(ledger.log, embedded_uri(ledger.store))
-    serve_ui(
-        ledger.store,
-        port,
-        announce=lambda server: say(f"MLflow on {server.experiments} (Ctrl-C ends it)"),
-    )
+    pages = ledger_pages(ledger.store)
+
+    def announce(server: "UiServer") -> None:
+        say(f"MLflow on {server.experiments} (Ctrl-C ends it)")
+        for page in pages:
+            say(f"  {page.name}: {server.address}/{page.path}")
+
+    serve_ui(ledger.store, port, announce=announce)
 
 
 @click.command()

@@ -4,8 +4,9 @@ import json
 from collections.abc import Sequence
 from statistics import median
 
-from schemas import CellCompleted, CellDescribed, CellFailed, CellStarted, Event, SampleRecorded
+from schemas import AUTOMATIC, CellCompleted, CellDescribed, CellFailed, CellStarted, Event, SampleRecorded
 from tracker._markdown import escape_markdown
+from tracker.mirror._notes import markdown_table
 from tracker.mirror._run_plan import safe_key
 from tracker.mirror._told import FAILED, FINISHED, KILLED, Told, payloads, point, table
 from tracker.mlflow_store import MetricPoint
@@ -38,7 +39,7 @@ def describe_attempt(events: Sequence[Event]) -> Told | None:
     if started:
         texts["environment.json"] = json.dumps(started[0][1].environment, indent=1, sort_keys=True)
     return Told(
-        name=f"{cell} · attempt {number} · {verdict}",
+        name=_name(cell, number, verdict, status),
         verdict=verdict,
         status=status,
         note=_note(cell, number, verdict, failed, rows),
@@ -46,6 +47,7 @@ def describe_attempt(events: Sequence[Event]) -> Told | None:
             **_identity(started),
             **_described(payloads(events, "cell.described", CellDescribed)),
             **params,
+            **({"fastest": _fastest(rows)} if completed else {}),
         },
         metrics=[*metrics, *ended],
         texts=texts,
@@ -124,7 +126,7 @@ def _candidates(
     for event, sample in samples:
         if sample.role != "measured":
             continue
-        kind = "ms" if sample.usable else "unusable_ms"
+        kind = "by_round_ms" if sample.usable else "by_round_unusable_ms"
         points.append(point(event, f"{kind}/{safe_key(sample.candidate)}", sample.ms, sample.round))
         if sample.usable:
             usable.setdefault(sample.candidate, []).append(sample.ms)
@@ -146,6 +148,18 @@ def _candidates(
     return rows, points
 
 
+def _fastest(rows: Sequence[Sequence[object]]) -> str:
+    """Label of the candidate of the least median; the planner's own choice is one of them by another name."""
+    medians = {str(row[0]): float(str(row[1])) for row in rows if row[0] != AUTOMATIC}
+    return min(medians, key=medians.__getitem__, default="")
+
+
+def _name(cell: str, number: str, verdict: str, status: str) -> str:
+    """Lists cut names short: what went wrong stands first."""
+    named = f"{cell} · attempt {number}"
+    return f"{named} · {verdict}" if status == FINISHED else f"{verdict} · {named}"
+
+
 def _note(
     cell: str,
     number: str,
@@ -156,13 +170,32 @@ def _note(
     lines = [
         f"Attempt {escape_markdown(number)} of cell {escape_markdown(cell)}: **{escape_markdown(verdict)}**."
     ]
-    if failed:
-        lines.append(escape_markdown(failed[0][1].message))
+    lines += [_failure(failure) for _, failure in failed[:1]]
     if rows:
-        lines.append(
-            "\n".join(
-                ["| candidate | median ms | regret % | usable |", "|---|---|---|---|"]
-                + [f"| {escape_markdown(str(r[0]))} | {r[1]:.3f} | {r[3]:.2f} | {r[4]} |" for r in rows]
-            )
-        )
+        lines += [
+            f"Fastest: **{escape_markdown(_fastest(rows))}**, by the median of its usable rounds. "
+            "Regret is how much longer a candidate takes than the fastest.",
+            markdown_table(
+                ("candidate", "median ms", "spread %", "regret %", "usable rounds"),
+                [
+                    [escape_markdown(str(r[0])), f"{r[1]:.3f}", f"{r[2]:.1f}", f"{r[3]:.2f}", str(r[4])]
+                    for r in sorted(rows, key=lambda row: float(str(row[1])))
+                ],
+            ),
+        ]
     return "\n\n".join(lines)
+
+
+def _failure(failed: CellFailed) -> str:
+    """What ended the attempt, and what it leaves."""
+    parts = [escape_markdown(failed.message)]
+    if failed.exit_codes:
+        codes = ", ".join("none" if code is None else str(code) for code in failed.exit_codes)
+        parts.append(f"Exit codes by rank: {codes}.")
+    parts += [f"- {escape_markdown(call)}" for call in failed.last_collectives]
+    parts.append(
+        f"The {failed.samples} samples that it had stay as evidence, and count for nothing. "
+        + ("The end of its log is in the artifact `log-tail.txt`. " if failed.log_tail else "")
+        + "`layoutledger campaign resume` measures the cell again."
+    )
+    return "\n\n".join(parts)

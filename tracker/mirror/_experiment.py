@@ -1,31 +1,56 @@
-"""What a campaign's experiment says of itself."""
+"""What an experiment says of itself: which campaign, a note for people, the columns that it opens with."""
 
-from schemas import CampaignOpened
-from tracker._markdown import escape_markdown
+import json
+
+from schemas import CampaignOpened, Unit
 from tracker.log import Log, iter_segment
+from tracker.mirror._notes import experiment_words
 from tracker.mirror._run_plan import CAMPAIGN_TAG, NOTE_TAG
 
+RUNS_VIEW = "ledger"
+"""Key of the view that MLflow's page of runs is opened with (`viewStateShareKey` in its address)."""
+
 _KIND_TAG = "mlflow.experimentKind"
+_VIEW_TAG = f"mlflow.sharedViewState.{RUNS_VIEW}"
+_COLUMNS = (
+    "tags.`ledger.kind`",
+    "tags.`ledger.verdict`",
+    "params.`fastest`",
+    "params.`family`",
+    "params.`model`",
+    "params.`tp`",
+    "params.`cp`",
+)
+_VIEW_STATE = {"orderByAsc": True, "orderByKey": "attributes.start_time", "selectedColumns": _COLUMNS}
+
+DECISIONS = (
+    "Decisions about the registered model `layout-cost`: a run for each registered version, review, hold, "
+    "promotion and rollback, in order of time. The versions themselves are in the model registry; "
+    "`layoutledger versions` tells their history."
+)
+PRODUCTION = (
+    "What trainers told of the layouts that they ran in production, and the times they saw. "
+    "`layoutledger drift` compares them with what the versions predicted."
+)
 
 
 def experiment_tags(log: Log, campaign: str) -> dict[str, str]:
-    """Tags of the experiment: which campaign, and a note for those who browse."""
-    tags = {CAMPAIGN_TAG: campaign, _KIND_TAG: "custom_model_development"}
+    """Tags of the experiment that shows a campaign's segments."""
+    tags = {
+        CAMPAIGN_TAG: campaign,
+        _KIND_TAG: "custom_model_development",
+        _VIEW_TAG: json.dumps(_VIEW_STATE, sort_keys=True),
+    }
+    units: set[str] = set()
     for place in log.segments(campaign):
         for event in iter_segment(place.path):
             if event.type == "campaign.opened":
                 opened = CampaignOpened.parse(event.data, where=f"{place.path}: line {event.seq + 1}")
-                return {**tags, NOTE_TAG: _note(opened), "ledger.manifest": opened.manifest_digest}
+                note = experiment_words(opened.manifest)
+                return {**tags, NOTE_TAG: note, "ledger.manifest": opened.manifest_digest}
             if event.seq > 0:
                 break
-    return tags
-
-
-def _note(opened: CampaignOpened) -> str:
-    manifest = opened.manifest
-    return (
-        f"{escape_markdown(manifest.title or manifest.campaign)}\n\n"
-        f"Calibration campaign `{manifest.campaign}`: {len(manifest.cells)} expected cells, "
-        f"{len(manifest.holdout_keys())} held out, table {escape_markdown(manifest.table_id)}.\n\n"
-        "One run a segment of the ledger's log; `layoutledger verify` compares them."
-    )
+            units.add(str(event.data.get("unit")))
+    if units and units <= {Unit.REGISTRATION, Unit.PROMOTION, Unit.REVIEW}:
+        return {**tags, NOTE_TAG: DECISIONS}
+    return {**tags, NOTE_TAG: PRODUCTION} if units == {Unit.SELECTION} else tags

@@ -15,11 +15,24 @@ from schemas import (
     HoldReleased,
     ImportRecorded,
     ReviewRecorded,
+    SelectionObserved,
+    SelectionsClosed,
     VersionRegistered,
 )
 from tracker._markdown import escape_markdown
 from tracker.mirror._attempt import describe_attempt
 from tracker.mirror._fit import describe_fit
+from tracker.mirror._notes import (
+    certificate_words,
+    exclusion_words,
+    manifest_words,
+    move_words,
+    refusal_words,
+    registration_words,
+    review_words,
+    selections_words,
+)
+from tracker.mirror._run_plan import safe_key
 from tracker.mirror._told import FAILED, KILLED, Told, payloads, point, table
 
 
@@ -41,8 +54,7 @@ def _campaign(events: Sequence[Event]) -> Told | None:
         return Told(
             name="campaign opened",
             verdict="opened",
-            note=f"{escape_markdown(manifest.title or manifest.campaign)}: {len(manifest.cells)} cells, "
-            f"{len(manifest.holdout_keys())} held out. Recorded before the first sample.",
+            note=manifest_words(manifest),
             params={
                 "table_id": manifest.table_id,
                 "cells": str(len(manifest.cells)),
@@ -62,7 +74,7 @@ def _exclusion(events: Sequence[Event]) -> Told | None:
         return Told(
             name=f"exclusion · {excluded.cell}",
             verdict="excluded",
-            note=f"Excluded by {escape_markdown(excluded.by)}: {escape_markdown(excluded.reason)}",
+            note=exclusion_words(excluded),
             params={
                 "cell": excluded.cell,
                 "reason": excluded.reason,
@@ -78,16 +90,15 @@ def _certificate(events: Sequence[Event]) -> Told | None:
         return Told(
             name=f"certificate · {issued.table_id} · issued",
             verdict="issued",
-            note=f"Certificate {escape_markdown(issued.digest)}, table {escape_markdown(issued.table_id)}.",
+            note=certificate_words(issued),
             params={key: str(value) for key, value in issued.plain().items()},
         )
     for _, refused in payloads(events, "certificate.refused", CertificateRefused):
-        reasons = "\n".join(f"- {escape_markdown(reason)}" for reason in refused.reasons)
         return Told(
             name="certificate · refused",
             verdict="refused",
             status=FAILED,
-            note=f"No certificate:\n\n{reasons}",
+            note=refusal_words(refused),
             params={"fit": refused.fit, "reasons": "; ".join(refused.reasons)},
         )
     return None
@@ -127,6 +138,7 @@ def _registration(events: Sequence[Event]) -> Told | None:
         return Told(
             name=f"registration · {registered.model} version {registered.version}",
             verdict=f"version {registered.version}",
+            note=registration_words(registered),
             params={
                 "model": registered.model,
                 "version": str(registered.version),
@@ -145,7 +157,7 @@ def _promotion(events: Sequence[Event]) -> Told | None:
         return Told(
             name=f"{moved.origin} · {moved.alias} → {target}",
             verdict=f"{how}: {target}",
-            note=f"By {escape_markdown(moved.by)}: {escape_markdown(moved.reason)}",
+            note=move_words(moved),
             params={key: str(value) for key, value in moved.plain().items() if value is not None},
         )
     return None
@@ -157,8 +169,7 @@ def _review(events: Sequence[Event]) -> Told | None:
         return Told(
             name=f"review · {verdict} · {review.by}",
             verdict=verdict,
-            note=f"{escape_markdown(review.by)} on certificate {escape_markdown(review.certificate)}: "
-            f"**{escape_markdown(verdict)}**. {escape_markdown(review.reason)}",
+            note=review_words(review),
             params={key: str(value) for key, value in review.plain().items()},
         )
     return _hold(events)
@@ -185,6 +196,34 @@ def _hold(events: Sequence[Event]) -> Told | None:
     return None
 
 
+def _selection(events: Sequence[Event]) -> Told | None:
+    seen = payloads(events, "selection.observed", SelectionObserved)
+    closed = payloads(events, "selection.closed", SelectionsClosed)
+    if not seen and not closed:
+        return None
+    return Told(
+        name=f"production · {len(seen)} steps",
+        verdict=f"{len(seen)} steps",
+        note=selections_words(len(seen), [each for _, each in closed]),
+        metrics=[
+            *(
+                point(event, f"ms/{safe_key(each.candidate)}", each.ms, number)
+                for number, (event, each) in enumerate(seen)
+            ),
+            *(
+                point(
+                    event,
+                    f"seen_over_predicted/{safe_key(each.candidate)}",
+                    each.ms * 1000 / each.predicted_us,
+                    number,
+                )
+                for number, (event, each) in enumerate(seen)
+                if each.predicted_us
+            ),
+        ],
+    )
+
+
 _DESCRIBE: Mapping[str, Callable[[Sequence[Event]], Told | None]] = {
     "attempt": describe_attempt,
     "campaign": _campaign,
@@ -195,4 +234,5 @@ _DESCRIBE: Mapping[str, Callable[[Sequence[Event]], Told | None]] = {
     "registration": _registration,
     "promotion": _promotion,
     "review": _review,
+    "selection": _selection,
 }

@@ -18,7 +18,7 @@ def test_statuses_and_names_are_true_to_the_facts(plans: list[RunPlan]):
     assert [(plan.name, plan.status) for plan in plans] == [
         ("campaign opened", "FINISHED"),
         ("grpo-0|hybrid|L4|tp1|cp1 · attempt 1 · completed", "FINISHED"),
-        ("grpo-1|hybrid|L4|tp1|cp1 · attempt 2 · killed", "FAILED"),
+        ("killed · grpo-1|hybrid|L4|tp1|cp1 · attempt 2", "FAILED"),
     ]
 
 
@@ -33,7 +33,7 @@ def test_an_attempt_shows_medians_regret_and_every_round(plans: list[RunPlan]):
     assert latest["median_ms/no_sharing", 0] == 13.0
     assert latest["regret_pct/no_sharing", 0] == pytest.approx(100 * 2 / 11)
     assert latest["spread_pct/full_sharing", 0] == pytest.approx(100 * 2 / 11)
-    assert [latest["ms/full_sharing", step] for step in range(3)] == [10.0, 11.0, 12.0]
+    assert [latest["by_round_ms/full_sharing", step] for step in range(3)] == [10.0, 11.0, 12.0]
 
 
 def test_times_are_those_of_the_events(tmp_path: Path, plans: list[RunPlan]):
@@ -79,8 +79,36 @@ def test_a_payload_that_is_not_what_its_type_says_is_refused(tmp_path: Path):
 
 def test_unit_without_words_of_its_own_is_still_shown(tmp_path: Path):
     log = Log(tmp_path)
-    with log.open_segment("c", "selection") as segment:
-        segment.append("selection.observed", {"x": 1})
+    with log.open_segment("c", "unknown") as segment:
+        segment.append("something.else", {"x": 1})
         place = segment.seal()
     plan = project_segment(read_segment(place.path), place.path)
-    assert (plan.name, plan.status, plan.metrics) == ("selection", "FINISHED", ())
+    assert (plan.name, plan.status, plan.metrics) == ("unknown", "FINISHED", ())
+
+
+def test_what_a_trainer_told_is_shown_step_by_step_with_its_losses(tmp_path: Path):
+    log = Log(tmp_path)
+    with log.open_segment("production", "selection") as segment:
+        for ms in (10.0, 12.0):
+            told = {"candidate": "full_sharing", "ms": ms, "predicted_us": 5000.0}
+            segment.append("selection.observed", told)
+        closed = {"observed": 5, "recorded": 2, "dropped": 3, "unwritten": 0, "refused": 0}
+        segment.append("selection.closed", closed)
+        place = segment.seal()
+    plan = project_segment(read_segment(place.path), place.path)
+    assert plan.name == "production · 2 steps"
+    assert "3 observations were lost" in plan.tags["mlflow.note.content"]
+    found = {(each.key, each.step): each.value for each in plan.metrics}
+    assert found == {
+        ("ms/full_sharing", 0): 10.0,
+        ("ms/full_sharing", 1): 12.0,
+        ("seen_over_predicted/full_sharing", 0): 2.0,
+        ("seen_over_predicted/full_sharing", 1): 2.4,
+    }
+
+
+def test_a_failed_attempt_says_what_ended_it_and_what_to_do(plans: list[RunPlan]):
+    note = plans[2].tags["mlflow.note.content"]
+    assert "log-tail.txt" in note and "campaign resume" in note
+    assert "fastest" not in plans[2].params
+    assert plans[1].params["fastest"] == "full_sharing"

@@ -36,7 +36,7 @@ SQL = {
     "edited param": "UPDATE params SET value = '9' WHERE key = 'layers'",
     "deleted param": "DELETE FROM params WHERE key = 'layers'",
     "edited metric": "UPDATE metrics SET value = 1 WHERE key = 'median_ms/no_sharing'",
-    "deleted metric": "DELETE FROM metrics WHERE key = 'ms/no_sharing'",
+    "deleted metric": "DELETE FROM metrics WHERE key = 'by_round_ms/no_sharing'",
     "added metric": "INSERT INTO metrics (run_uuid, key, value, timestamp, step, is_nan) "
     "SELECT run_uuid, 'unlisted', 1, 1, 0, 0 FROM params WHERE key = 'layers'",
     "edited start time": "UPDATE runs SET start_time = 7",
@@ -88,7 +88,9 @@ def test_a_change_of_the_database_is_found(log: Log, unguarded: sqlite3.Connecti
 
 
 def test_a_metric_that_is_no_number_any_more_is_found(log: Log, unguarded: sqlite3.Connection):
-    unguarded.execute("UPDATE metrics SET value = 'x', step = 'y' WHERE key = 'ms/no_sharing' AND step = 1")
+    unguarded.execute(
+        "UPDATE metrics SET value = 'x', step = 'y' WHERE key = 'by_round_ms/no_sharing' AND step = 1"
+    )
     assert findings(log) == {"edited metric"}
 
 

@@ -171,7 +171,7 @@ def test_a_protected_server_refuses_changes_to_sealed_runs(sealed: tuple[Log, Tr
         lambda: tracking.end_run(run, "FAILED", 5),
         lambda: tracking.delete_run(run),
         lambda: tracking.call("x", client.delete_tag, run, "ledger.sealed"),
-        lambda: tracking.call("x", client.log_metric, run, "ms/no_sharing", 1.0),
+        lambda: tracking.call("x", client.log_metric, run, "by_round_ms/no_sharing", 1.0),
     ):
         with pytest.raises(SealedError):
             change()
