@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: quickstart test slow lint types contracts schemas check clean
+.PHONY: quickstart test slow lint types contracts schemas docs site check clean
 
 quickstart: $(STAMP)
 	$(BIN)/layoutledger quickstart
@@ -14,7 +14,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest
 
 slow: $(STAMP)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow $(PYTEST)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -28,6 +28,13 @@ contracts: $(STAMP)
 
 schemas: $(STAMP)
 	$(BIN)/python -m schemas._jsonschema
+
+docs: $(STAMP)
+	$(BIN)/python docs/make_reference.py
+	$(MAKE) site
+
+site: $(STAMP)
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 check: lint types contracts test
 

@@ -28,7 +28,7 @@ def test_the_page_shows_the_questions_as_they_are():
 def test_the_page_can_be_asked(campaigns, tmp_path):
     """Each block of the page runs on a measured ledger; the first says who wins."""
     ledger = campaigns.known_ledger(tmp_path / "ledger")
-    blocks = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    blocks = re.findall(r"```sql\n(.*?)```", PART.findall(PAGE.read_text())[0], re.DOTALL)
     answers = [ledger.warehouse.query(block).records() for block in blocks]
     assert len(answers) == 10
     assert {row["campaign"] for row in answers[0]} == {"known"} and len(answers[0]) == 3
