@@ -2,8 +2,9 @@
 
 import pytest
 
-from fit import analyse, fit_table, judge, judge_cells
+from fit import GROUPS, analyse, fit_table, judge, judge_cells
 from fit._analysis import FOLDS
+from fit._methods import fit_evidence
 from schemas import FitArguments, IncompleteEvidenceError
 
 TRUTH = {"token_per_rank": 2000, "tiny_segment_per_layer": 4_000_000, "gdn_level": 40_000_000}
@@ -66,28 +67,22 @@ def test_a_withheld_group_is_judged_by_a_table_that_saw_none_of_it(cells, held_o
         assert found_of(analysis, "family", family).metrics == judge(inside, refit(rest))
 
 
-def test_the_times_of_a_held_out_cell_reach_no_table(cells, held_out, slower):
-    changed = [slower(cell) if cell.key in held_out else cell for cell in cells]
-    before = analyse(cells, ARGUMENTS, TRUTH, held_out=held_out, resamples=5)
-    after = analyse(changed, ARGUMENTS, TRUTH, held_out=held_out, resamples=5)
-    assert before.intervals == after.intervals
-    for one, other in zip(before.unseen, after.unseen, strict=True):
-        selected = [{v.key: v.selected for v in each.verdicts} for each in (one, other)]
-        assert selected[0] == selected[1]
-    assert before != after
+def test_no_table_is_fitted_on_a_held_out_cell_nor_on_a_cell_that_it_judges(cells, held_out, monkeypatch):
+    fitted = []
 
+    def watched(evidence, method):
+        fitted.append({cell.key for cell in evidence.cells})
+        return fit_evidence(evidence, method)
 
-@pytest.fixture
-def slower():
-    from dataclasses import replace
-
-    def change(cell):
-        # The fastest becomes the slowest: a fit that saw it would move.
-        ordered = sorted(cell.candidates, key=lambda each: each.median_ms)
-        times = dict(zip([c.label for c in ordered], [c.median_ms for c in reversed(ordered)], strict=True))
-        return replace(cell, candidates=tuple(replace(c, median_ms=times[c.label]) for c in cell.candidates))
-
-    return change
+    monkeypatch.setattr("fit._apart.fit_evidence", watched)
+    monkeypatch.setattr("fit._compare.fit_evidence", watched)
+    analysis = analyse(cells, ARGUMENTS, TRUTH, held_out=held_out, resamples=7)
+    assert len(fitted) == (FOLDS + 1) * 4 + sum(each.kind in GROUPS for each in analysis.unseen) + 1 + 7
+    assert not [keys for keys in fitted if keys & set(held_out)]
+    training = {cell.key for cell in cells} - set(held_out)
+    for fold, keys in enumerate(fitted[:FOLDS]):
+        assert training - keys == {cell.key for cell in [c for c in cells if c.key in training][fold::FOLDS]}
+    assert fitted[FOLDS] == training
 
 
 def test_cells_that_no_table_can_be_fitted_for_stay_unjudged(cells):
