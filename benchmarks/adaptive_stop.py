@@ -2,6 +2,7 @@
 
     python benchmarks/adaptive_stop.py STORE CAMPAIGN [--least 3] [--tie 3.0] [--error 5.0]
 
+`adaptive_rounds.toml` beside this file is a campaign of ten cells with rounds enough to save some.
 The recorded rounds of a cell's attempt are the budget; the rule sees them in their order. Compared with all
 rounds, by the median of usable samples: the fastest candidate, and what a table fitted on the shortened
 evidence selects in each cell, in all rounds' times.
