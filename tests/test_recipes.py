@@ -46,7 +46,14 @@ workloads = ["it's broken", "whole"]
 models = ["small"]
 shapes = ["tp1cp1"]
 """
+REPOSITORY = Path(__file__).resolve().parent.parent
 BROKEN, WHOLE = "it's broken|small|L1|tp1|cp1", "whole|small|L1|tp1|cp1"
+WITHOUT_MLFLOW = """
+import sys
+sys.modules.update(dict.fromkeys(["mlflow", "jinja2", "matplotlib"]))
+from tracker.cli import main
+main()
+"""
 ROWS = "[1, 2, 3, 4]\n[1, 2, 5, 6]\n"
 
 
@@ -74,6 +81,12 @@ class Place:
             "OMP_NUM_THREADS": "1",
             "MLFLOW_DISABLE_TELEMETRY": "true",
         }
+
+    def install(self, program: str) -> None:
+        """Let `layoutledger` be this Python program."""
+        path = self.folder / "bin" / "layoutledger"
+        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c \'{program}\' "$@"\n')
+        path.chmod(0o755)
 
     def call(self, *command: object, cwd: Path | None = None, **environment: str) -> tuple[int, str]:
         """Exit status and output of a command."""
@@ -108,14 +121,14 @@ class Place:
 def place(tmp_path: Path) -> Place:
     (tmp_path / "small.toml").write_text(CAMPAIGN)
     (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / "layoutledger"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tracker "$@"\n')
-    program.chmod(0o755)
-    return Place(tmp_path)
+    place = Place(tmp_path)
+    place.install("from tracker.cli import main; main()")
+    return place
 
 
-def test_the_local_runner_fails_with_its_cell_and_measures_the_rest(place) -> None:
+def test_the_local_runner_fails_with_its_cell_and_measures_the_rest_also_without_mlflow(place) -> None:
     place.write("local")
+    place.install(WITHOUT_MLFLOW)
     code, output = place.call("bash", place.runners / "local.sh")
     assert code == 8, output
     assert "missing_corpus" in output
@@ -123,7 +136,7 @@ def test_the_local_runner_fails_with_its_cell_and_measures_the_rest(place) -> No
     assert place.states() == {BROKEN: "failed", WHOLE: "completed"}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 def test_the_skypilot_task_fails_with_its_cell_and_pushes_what_there_is(place) -> None:
     place.write("skypilot")
     task = yaml.safe_load((place.runners / "skypilot-tp1cp1.yaml").read_text())
@@ -144,7 +157,7 @@ def test_the_skypilot_task_fails_with_its_cell_and_pushes_what_there_is(place) -
     }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=25)
 def test_the_slurm_script_without_slurm_fails_with_its_cell_and_again_runs_only_that(place) -> None:
     place.write("slurm", cells_per_job=1)
     code, output = place.call("bash", "slurm-tp1cp1.sbatch", cwd=place.runners)
@@ -157,7 +170,7 @@ def test_the_slurm_script_without_slurm_fails_with_its_cell_and_again_runs_only_
     assert tried == {"it's broken": 2, "whole": 1}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=20)
 def test_runners_that_start_at_once_on_a_fresh_ledger_make_one_campaign(place) -> None:
     place.write("local")
     place.rows.write_text(ROWS)
@@ -170,6 +183,29 @@ def test_runners_that_start_at_once_on_a_fresh_ledger_make_one_campaign(place) -
     assert place.states() == {BROKEN: "completed", WHOLE: "completed"}
     assert len(place.recorded("campaign.opened")) == 1
     assert len(place.recorded("cell.started")) == 2
+    assert verify_log(Log(place.folder / "ledger")) == []
+
+
+@pytest.mark.slow(seconds=60)
+def test_what_a_machine_without_network_measured_is_taken_home(place) -> None:
+    source, wheels = place.folder / "source", place.folder / "wheels"
+    for name in ("schemas", "planner", "fit", "harness", "tracker"):
+        shutil.copytree(REPOSITORY / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(REPOSITORY / name, source)
+    build = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, source)
+    code, output = place.call(sys.executable, "-m", "pip", *build)
+    assert code == 0, output
+    place.rows.write_text(ROWS)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    script = REPOSITORY / "harness" / "campaigns" / "h200-single.sh"
+    command = ("bash", script, "measure", wheels, "out")
+    code, output = place.call(*command, PATH=path, CAMPAIGN="small.toml", TMPDIR=str(place.folder))
+    assert code == 0, output
+    (place.folder / "ledger").mkdir()
+    code, output = place.call("tar", "-xzf", "out/log.tar.gz", "-C", "ledger", "--skip-old-files")
+    assert code == 0, output
+    assert place.states() == {BROKEN: "completed", WHOLE: "completed"}
     assert verify_log(Log(place.folder / "ledger")) == []
 
 
@@ -253,7 +289,7 @@ def slurm(tmp_path: Path) -> Iterator[Path]:
             daemon.wait(30)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=40)
 def test_slurm_runs_the_array_and_reports_the_failing_cell_as_a_failed_task(place, slurm) -> None:
     place.write("slurm", cells_per_job=1)
     submit = ("sbatch", "--wait", "slurm-tp1cp1.sbatch")
