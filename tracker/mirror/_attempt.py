@@ -171,18 +171,21 @@ def _note(
         f"Attempt {escape_markdown(number)} of cell {escape_markdown(cell)}: **{escape_markdown(verdict)}**."
     ]
     lines += [_failure(failure) for _, failure in failed[:1]]
-    if rows:
-        lines += [
+    if rows and not failed:
+        lines.append(
             f"Fastest: **{escape_markdown(_fastest(rows))}**, by the median of its usable rounds. "
-            "Regret is how much longer a candidate takes than the fastest.",
+            "Regret is how much longer a candidate takes than the fastest."
+        )
+    if rows:
+        lines.append(
             markdown_table(
                 ("candidate", "median ms", "spread %", "regret %", "usable rounds"),
                 [
                     [escape_markdown(str(r[0])), f"{r[1]:.3f}", f"{r[2]:.1f}", f"{r[3]:.2f}", str(r[4])]
                     for r in sorted(rows, key=lambda row: float(str(row[1])))
                 ],
-            ),
-        ]
+            )
+        )
     return "\n\n".join(lines)
 
 
@@ -192,7 +195,9 @@ def _failure(failed: CellFailed) -> str:
     if failed.exit_codes:
         codes = ", ".join("none" if code is None else str(code) for code in failed.exit_codes)
         parts.append(f"Exit codes by rank: {codes}.")
-    parts += [f"- {escape_markdown(call)}" for call in failed.last_collectives]
+    if failed.last_collectives:
+        calls = [f"- {escape_markdown(call)}" for call in failed.last_collectives]
+        parts.append("\n".join(["Last collective of each rank:\n", *calls]))
     parts.append(
         f"The {failed.samples} samples that it had stay as evidence, and count for nothing. "
         + ("The end of its log is in the artifact `log-tail.txt`. " if failed.log_tail else "")

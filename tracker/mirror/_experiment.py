@@ -16,8 +16,6 @@ _COLUMNS = (
     "tags.`ledger.kind`",
     "tags.`ledger.verdict`",
     "params.`fastest`",
-    "params.`family`",
-    "params.`model`",
     "params.`tp`",
     "params.`cp`",
 )
