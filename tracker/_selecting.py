@@ -7,8 +7,17 @@ from typing import Any
 
 from fit import Prospect, SearchedCell, SelectorVerdict, check_selector, prospective_check
 from harness import rows_digest
-from planner import build_prefix_tree
-from schemas import CellPlan, CorruptionError, FitCompleted, InvalidInputError, Manifest, NotFoundError
+from planner import PrefixTree, build_prefix_tree
+from schemas import (
+    CellPlan,
+    CertifiedCell,
+    CorruptionError,
+    FitCompleted,
+    InvalidInputError,
+    Manifest,
+    NotFoundError,
+)
+from tracker._corpora import recorded_trees
 from tracker._fitting import fit_cells
 from tracker._ledger import Ledger
 from tracker._planning import cell_rows
@@ -99,12 +108,14 @@ def follow_up(ledger: Ledger, campaign: str, search: CampaignSearch) -> Manifest
 def searched_cells(ledger: Ledger, campaign: str) -> tuple[tuple[SearchedCell, ...], tuple[str, ...]]:
     """The retained cells with their trees, and the keys of those whose rows cannot be made.
 
+    A user's own rows need not be there: their tree is in the ledger.
+
     Raises:
         NotFoundError: no such campaign.
         CorruptionError: the rows made again are not those that were measured.
     """
     plans = {plan.identity.key: plan for plan in ledger.manifest(campaign).cells}
-    automatic = automatic_times(ledger, campaign)
+    automatic, own_rows = automatic_times(ledger, campaign), recorded_trees(ledger, campaign)
     searched: list[SearchedCell] = []
     unsearched: list[str] = []
     certified = ledger.certified_cells(campaign)
@@ -113,15 +124,20 @@ def searched_cells(ledger: Ledger, campaign: str) -> tuple[tuple[SearchedCell, .
         if plan is None or plan.workload.kind == "imported":
             unsearched.append(cell.cell)
             continue
-        rows = cell_rows(plan)
-        if rows_digest(rows) != cell.fingerprint.workload:
-            raise CorruptionError(
-                f"campaign {campaign}, cell {cell.cell}: the rows made from its plan are not those that were "
-                "measured (another version of the generator?); its selections cannot be compared"
-            )
+        tree = own_rows.get(cell.cell) or _made_again(campaign, plan, cell)
         measured = {each.decisions: each.label for each in cell.candidates if each.decisions is not None}
-        searched.append(SearchedCell(fitted, build_prefix_tree(rows), automatic.get(cell.cell), measured))
+        searched.append(SearchedCell(fitted, tree, automatic.get(cell.cell), measured))
     return tuple(searched), tuple(unsearched)
+
+
+def _made_again(campaign: str, plan: CellPlan, cell: CertifiedCell) -> PrefixTree:
+    rows = cell_rows(plan)
+    if rows_digest(rows) != cell.fingerprint.workload:
+        raise CorruptionError(
+            f"campaign {campaign}, cell {cell.cell}: the rows made from its plan are not those that were "
+            "measured (another version of the generator?); its selections cannot be compared"
+        )
+    return build_prefix_tree(rows)
 
 
 def automatic_times(ledger: Ledger, campaign: str) -> Mapping[str, float]:
