@@ -69,7 +69,9 @@ class FitCell:
         if not labels:
             raise InvalidInputError(f"cell {self.key}: no candidate was measured; exclude it with a reason")
         if len(set(labels)) != len(labels):
-            raise InvalidInputError(f"cell {self.key}: a candidate label stands twice among {labels}")
+            raise InvalidInputError(
+                f"cell {self.key}: a candidate label stands twice among {labels}; give each once"
+            )
         for candidate in self.candidates:
             if not 0 < candidate.median_ms < float("inf"):
                 raise InvalidInputError(
@@ -197,7 +199,7 @@ def _check_distinct(cells: Sequence[FitCell]) -> None:
         raise InvalidInputError("there is no cell to fit or to judge; measure or import some first")
     doubled = sorted({key for key in keys if keys.count(key) > 1}) if len(set(keys)) != len(keys) else []
     if doubled:
-        raise InvalidInputError(f"cells stand more than once: {', '.join(doubled)}")
+        raise InvalidInputError(f"cells stand more than once: {', '.join(doubled)}; give each once")
 
 
 def _term_values(cells: Sequence[FitCell], terms: Sequence[str]) -> tuple[Ints, int]:

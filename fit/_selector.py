@@ -113,7 +113,9 @@ def prospective_check(
     if both:
         raise InvalidInputError(f"a later cell may not be fitted on, yet these are: {', '.join(both)}")
     if not later:
-        raise IncompleteEvidenceError("no cell was measured later; there is nothing to judge")
+        raise IncompleteEvidenceError(
+            "no cell was measured later; there is nothing to judge: let fewer cells be the earlier ones"
+        )
     table = fit_table(earlier, arguments)
     verdicts = check_selector(later, table.coefficients)
     return Prospect(

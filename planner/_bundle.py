@@ -47,7 +47,7 @@ def collect_files(folder: Path, name: str, source: str) -> Files:
     except StoreUnavailableError:
         raise
     except OSError as error:
-        raise StoreUnavailableError(f"{source}: cannot be read: {error}") from error
+        raise StoreUnavailableError(f"{source}: cannot be read: {error}; make it readable") from error
     return files
 
 
@@ -206,7 +206,9 @@ def _json(data: bytes, where: str) -> Mapping[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{where}: not JSON: {error}") from error
+        raise InvalidInputError(
+            f"{where}: not JSON: {error}; name a bundle that a ledger registered"
+        ) from error
     if not isinstance(value, dict):
-        raise InvalidInputError(f"{where}: expected a JSON object")
+        raise InvalidInputError(f"{where}: expected a JSON object; name a bundle that a ledger registered")
     return cast("dict[str, Any]", value)

@@ -14,7 +14,7 @@ _SECRET_NAME = re.compile(r"TOKEN|PASSW|SECRET|CREDENTIAL|API_?KEY|ACCESS_KEY", 
 _NO_SECRET = re.compile(r"_(FILE|PATH|DIR|URL|URI)\Z", re.IGNORECASE)
 _USERINFO = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^\s/?#\"'<>]*@", re.IGNORECASE)
 _FIELD = re.compile(
-    r"(?P<name>[?&](?:access_|api_|auth_)?(?:token|password|secret|key)=)[^&\s\"'<>]+", re.IGNORECASE
+    r"(?P<name>[?&](?:access_|api_|auth_)?(?:token|password|secret|key)=)[^&\s\"'<>,;]+", re.IGNORECASE
 )
 _HEADER = re.compile(
     r"(?P<name>authorization['\"]?\s*[:=]\s*['\"]?(?:basic|bearer)\s+)[^\s\"',]+", re.IGNORECASE

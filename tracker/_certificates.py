@@ -124,7 +124,9 @@ def export_certificate(ledger: Ledger, digest: str) -> Statement:
         )
     if len({entry[1] for entry in found}) > 1:
         raise InvalidInputError(
-            f"{digest!r} begins several digests: " + ", ".join(entry[1] for entry in found)
+            f"{digest!r} begins several digests: "
+            + ", ".join(entry[1] for entry in found)
+            + "; give more digits"
         )
     campaign, _, fit = found[0]
     return _statement(ledger, campaign, fit, ledger.fit(campaign, fit))

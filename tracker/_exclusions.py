@@ -22,7 +22,7 @@ def exclude_cell(
     require_cells(manifest, [cell])
     for exclusion in ledger.warehouse.exclusions(campaign):
         if exclusion.cell == cell:
-            raise InvalidInputError(f"cell {cell} is excluded already: {exclusion.reason}")
+            raise InvalidInputError(f"cell {cell} is excluded already: {exclusion.reason}; nothing to do")
     excluded = CellExcluded(cell=cell, reason=redact(reason.strip()), reference=redact(reference), by=by)
     with ledger.log.open_segment(campaign, "exclusion", {"cell": cell}) as segment:
         segment.append("cell.excluded", excluded.plain())

@@ -127,7 +127,10 @@ def judge_evidence(
     holdout = tuple(cell for cell in every if manifest.holdout.holds_out(cell.key))
     if not training or not holdout:
         what = "train on" if not training else "hold out"
-        raise IncompleteEvidenceError(f"campaign {manifest.campaign}: no cell left to {what}")
+        raise IncompleteEvidenceError(
+            f"campaign {manifest.campaign}: no cell left to {what}; measure cells on both sides "
+            "of the holdout"
+        )
     table = fit_table(training, arguments).coefficients
     verdicts = gate_verdicts(holdout, table, manifest.gates, retained=training)
     return FitCompleted(

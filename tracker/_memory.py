@@ -103,5 +103,6 @@ def memory_trace(ledger: Ledger, digest: str) -> AllocatorTrace:
     parts = [MemoryTrace.parse(json.loads(data), where=f"trace {digest}") for (data,) in rows]
     found = {part.part: part for part in parts if part.trace == digest}
     if not found:
-        raise NotFoundError(f"{ledger.store}: no trace {digest}")
+        known = ", ".join(sorted({part.trace[:12] for part in parts})) or "none"
+        raise NotFoundError(f"{ledger.store}: no trace {digest}; there is: {known}")
     return trace_of_records(list(found.values()))

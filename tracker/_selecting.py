@@ -62,7 +62,8 @@ def search_campaign(ledger: Ledger, campaign: str, fit: str | None = None) -> Ca
     searched, unsearched = searched_cells(ledger, campaign)
     if not searched:
         raise NotFoundError(
-            f"campaign {campaign}: no measured cell whose rows can be made; imported cells have none"
+            f"campaign {campaign}: no measured cell whose rows can be made; imported cells have "
+            "none, measure some here"
         )
     verdicts = check_selector(searched, result.table)
     outside = {verdict.key: verdict.decisions for verdict in verdicts if verdict.selected is None}
@@ -135,7 +136,8 @@ def _made_again(campaign: str, plan: CellPlan, cell: CertifiedCell) -> PrefixTre
     if rows_digest(rows) != cell.fingerprint.workload:
         raise CorruptionError(
             f"campaign {campaign}, cell {cell.cell}: the rows made from its plan are not those that were "
-            "measured (another version of the generator?); its selections cannot be compared"
+            "measured (another version of the generator?); its selections cannot be compared; "
+            "check with the version of the tool that measured them"
         )
     return build_prefix_tree(rows)
 

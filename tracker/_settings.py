@@ -108,11 +108,13 @@ def read_file(path: Path) -> dict[str, str]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path}: cannot be read as text: {error}") from error
+        raise InvalidInputError(
+            f"{path}: cannot be read as text: {error}; mend it or take it away"
+        ) from error
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"{path}: not TOML: {error}") from error
+        raise InvalidInputError(f"{path}: not TOML: {error}; mend it or take it away") from error
     # Loaded only where there is a file: pydantic takes longer than `layoutledger --help`.
     from tracker._settings_file import parse_settings
 

@@ -52,7 +52,9 @@ def find_table(ledger: Ledger, digest: str) -> FoundTable:
             f"no table or certificate {digest!r} in {ledger.store}; the tables are:\n  {known}"
         )
     if len(found) > 1:
-        raise InvalidInputError(f"{digest!r} begins several tables' digests: " + ", ".join(sorted(found)))
+        raise InvalidInputError(
+            f"{digest!r} begins several tables' digests, give more digits: " + ", ".join(sorted(found))
+        )
     return next(iter(found.values()))
 
 

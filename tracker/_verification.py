@@ -16,9 +16,12 @@ from schemas import (
 from tracker._certificates import full_check
 from tracker._ledger import Ledger
 from tracker.certificate import read_statement, render_statement
+from tracker.certificate._signing import signed_statement
 from tracker.log import Finding, Log, SegmentPath, iter_segment, merkle_root, read_seal, verify_log
 from tracker.mirror import verify_mirror
 from tracker.registry import verify_registry
+
+SIGNED = ".dsse.json"
 
 
 def verify_ledger(ledger: Ledger) -> list[Finding]:
@@ -123,16 +126,17 @@ def _check_issued(
 
 
 def _check_file(path: Path, issued: Mapping[str, str]) -> Iterator[Finding]:
+    signed = path.name.endswith(SIGNED)
     try:
-        statement = read_statement(path)
+        statement = signed_statement(path) if signed else read_statement(path)
     except InvalidInputError as error:
         yield Finding("edited certificate", str(path), "a certificate", str(error))
         return
     campaign = statement.predicate.campaign
-    if path.name != f"{campaign}-{statement.digest[:12]}.json":
+    if path.name != f"{campaign}-{statement.digest[:12]}{SIGNED if signed else '.json'}":
         found = f"{campaign}, {statement.digest[:12]}"
         yield Finding("certificate from another campaign", str(path), path.stem, found)
     elif issued.get(statement.digest) != campaign:
         yield Finding("edited certificate", str(path), "a certificate that was issued here", statement.digest)
-    elif render_statement(statement) != path.read_bytes():
+    elif not signed and render_statement(statement) != path.read_bytes():
         yield Finding("edited certificate", str(path), "the bytes that were written", "others, same content")

@@ -8,6 +8,7 @@ from schemas import EvidenceRoot
 from tracker._certificates import certify_fit, check_certificate
 from tracker._fits import fit_campaign
 from tracker._verification import verify_certificates, verify_ledger
+from tracker.certificate._signing import generate_keys, sign_certificate
 
 
 @pytest.fixture
@@ -113,3 +114,18 @@ def test_a_certificate_file_that_was_edited_or_only_laid_out_anew_is_found(certi
     assert [what for what, _ in findings(ledger)] == ["edited certificate"]
     path.unlink()
     assert findings(ledger) == []
+
+
+def test_a_signed_certificate_beside_its_file_is_fine_and_one_of_another_content_is_found(
+    certified, tmp_path
+):
+    ledger, issued = certified
+    generate_keys(tmp_path / "ann.pem")
+    path = issued["known"].path
+    signed = path.with_name(path.name.replace(".json", ".dsse.json"))
+    signed.write_bytes(sign_certificate(path, tmp_path / "ann.pem"))
+    assert findings(ledger) == []
+    shutil.copyfile(signed, signed.with_name(issued["second"].path.name.replace(".json", ".dsse.json")))
+    assert [what for what, _ in findings(ledger)] == ["certificate from another campaign"]
+    signed.write_text("{}")
+    assert "edited certificate" in [what for what, _ in findings(ledger)]

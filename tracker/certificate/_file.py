@@ -44,9 +44,18 @@ def read_statement(path: Path) -> Statement:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InvalidInputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise InvalidInputError(
+            f"{path}: cannot be read: {error.strerror or error}; name a certificate's file"
+        ) from error
     try:
         content = json.loads(data)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{path}: not JSON: {error}") from error
+        raise InvalidInputError(
+            f"{path}: not JSON: {error}; name a file that `layoutledger certify` wrote"
+        ) from error
+    if isinstance(content, dict) and "payload" in content:
+        raise InvalidInputError(
+            f"{path}: a signed certificate; `layoutledger certificate verify {path} --key KEY.pub --output FILE` "
+            "says who signed it and takes it out"
+        )
     return Statement.parse(content, where=str(path))

@@ -47,15 +47,19 @@ def generate_keys(private: Path) -> Path:
     open_half = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     if public.exists():
-        raise InvalidInputError(f"{public} is there already: a key is not replaced")
+        raise InvalidInputError(f"{public} is there already: a key is not replaced, choose another name")
     try:
         private.touch(PRIVATE_MODE, exist_ok=False)
         private.write_bytes(secret)
         public.write_bytes(open_half)
     except FileExistsError as error:
-        raise InvalidInputError(f"{private} is there already: a key is not replaced") from error
+        raise InvalidInputError(
+            f"{private} is there already: a key is not replaced, choose another name"
+        ) from error
     except OSError as error:
-        raise InvalidInputError(f"{private}: cannot be written: {error.strerror or error}") from error
+        raise InvalidInputError(
+            f"{private}: cannot be written: {error.strerror or error}; name another folder"
+        ) from error
     return public
 
 
@@ -102,14 +106,28 @@ def verify_envelope(file: Path, key: Path) -> Statement:
     return _statement(envelope, file)
 
 
+def signed_statement(file: Path) -> Statement:
+    """What an envelope holds; nobody has verified who signed it.
+
+    Raises:
+        InvalidInputError: no envelope of a certificate.
+    """
+    envelope = _envelope(file)
+    if envelope is None:
+        raise InvalidInputError(f"{file}: not signed; `layoutledger certificate sign` makes an envelope")
+    return _statement(envelope, file)
+
+
 def _envelope(file: Path) -> Any:
     """The file's envelope; None where it is none by its fields."""
     try:
         content: Any = json.loads(file.read_bytes())
     except OSError as error:
-        raise InvalidInputError(f"{file}: cannot be read: {error.strerror or error}") from error
+        raise InvalidInputError(
+            f"{file}: cannot be read: {error.strerror or error}; name a certificate's file"
+        ) from error
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{file}: not JSON: {error}") from error
+        raise InvalidInputError(f"{file}: not JSON: {error}; name a certificate or an envelope") from error
     if not isinstance(content, dict) or "payload" not in content:
         return None
     try:
@@ -120,14 +138,18 @@ def _envelope(file: Path) -> Any:
 
 def _statement(envelope: Any, file: Path) -> Statement:
     if envelope.payload_type != PAYLOAD_TYPE:
-        raise InvalidInputError(f"{file}: an envelope of {envelope.payload_type!r}, not of {PAYLOAD_TYPE!r}")
+        raise InvalidInputError(
+            f"{file}: an envelope of {envelope.payload_type!r}, not of {PAYLOAD_TYPE!r}; sign a certificate"
+        )
     try:
         content = json.loads(envelope.payload)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{file}: the payload is not JSON: {error}") from error
+        raise InvalidInputError(f"{file}: the payload is not JSON: {error}; do not rely on it") from error
     statement = Statement.parse(content, where=f"{file}: payload")
     if canonical_json(statement.plain()) != envelope.payload:
-        raise InvalidInputError(f"{file}: the payload is not the canonical statement that it says")
+        raise InvalidInputError(
+            f"{file}: the payload is not the canonical statement that it says; sign it again"
+        )
     return statement
 
 
@@ -141,7 +163,7 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
 def _public_key(path: Path) -> Ed25519PublicKey:
     key = _load(path, load_pem_public_key)
     if not isinstance(key, Ed25519PublicKey):
-        raise InvalidInputError(f"{path}: not an ed25519 public key")
+        raise InvalidInputError(f"{path}: not an ed25519 public key; it ends in .pub beside the private one")
     return key
 
 
@@ -153,7 +175,11 @@ def _load(path: Path, load: Callable[[bytes], object]) -> object:
     try:
         return load(path.read_bytes())
     except OSError as error:
-        raise InvalidInputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise InvalidInputError(
+            f"{path}: cannot be read: {error.strerror or error}; name a key's file"
+        ) from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         # What the file holds is a secret: no part of it is shown.
-        raise InvalidInputError(f"{path}: not a key in PEM form without a password") from error
+        raise InvalidInputError(
+            f"{path}: not a key in PEM form without a password; `certificate keygen` makes one"
+        ) from error

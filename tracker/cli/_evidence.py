@@ -30,7 +30,9 @@ def exclude(
     from tracker._exclusions import exclude_cell
     from tracker._ledger import Ledger
 
-    excluded = exclude_cell(Ledger(store).existing(), campaign, cell, reason=reason, reference=reference, by=by)
+    excluded = exclude_cell(
+        Ledger(store).existing(), campaign, cell, reason=reason, reference=reference, by=by
+    )
     if as_json:
         emit_json(excluded.plain())
     else:
@@ -199,7 +201,10 @@ def verify(store: Path, as_json: bool) -> None:
             print_table("Findings", ("what", "where", "expected", "found"), rows)
         say(f"{len(findings)} findings")
     if findings:
-        raise CorruptionError(f"{store}: {len(findings)} findings; nothing was changed")
+        raise CorruptionError(
+            f"{store}: {len(findings)} findings; nothing was changed. Restore files of the log from a copy; "
+            "`layoutledger rebuild` makes the rest again"
+        )
 
 
 @click.command()

@@ -97,7 +97,9 @@ def pull(store: Path, as_json: bool) -> None:
             say(f"alias {move.alias} was moved outside the ledger, to version {move.version}: recorded")
     if failed:
         raise CorruptionError(
-            "not taken in:\n  " + "\n  ".join(failed) + "\nthe ledger is unchanged by these"
+            "not taken in:\n  "
+            + "\n  ".join(failed)
+            + "\nthe ledger is unchanged by these; ask who pushed them to push again from a sound ledger"
         )
 
 

@@ -151,7 +151,9 @@ def read_rows(path: Path) -> list[list[int]]:
         except ValueError as error:
             raise InvalidInputError(f"{path}:{number}: not JSON: {error}") from error
         if not is_row(row):
-            raise InvalidInputError(f"{path}:{number}: expected a list of token ids of 64 bits, such as [1, 5, 7]")
+            raise InvalidInputError(
+                f"{path}:{number}: expected a list of 64-bit token ids, such as [1, 5, 7]"
+            )
         rows.append(row)
     if not rows:
         raise InvalidInputError(f"{path}: no rows; write one list of token ids a line")

@@ -65,13 +65,20 @@ def _load(path: Path) -> tuple[bytes, dict[str, Any]]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InvalidInputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise InvalidInputError(
+            f"{path}: cannot be read: {error.strerror or error}; name a certificate"
+        ) from error
     try:
         content = json.loads(data)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{path}: not JSON: {error}") from error
+        raise InvalidInputError(
+            f"{path}: not JSON: {error}; name the file as that project wrote it"
+        ) from error
     if not isinstance(content, dict):
-        raise InvalidInputError(f"{path}: not a certificate: the file holds no JSON object")
+        raise InvalidInputError(
+            f"{path}: not a certificate: the file holds no JSON object; "
+            "name the file as that project wrote it"
+        )
     found = cast("dict[str, Any]", content)
     if found.get("schema") != SOURCE_FORMAT:
         raise InvalidInputError(

@@ -120,7 +120,9 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InvalidInputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise InvalidInputError(
+            f"{path}: cannot be read: {error.strerror or error}; name calibration records"
+        ) from error
 
 
 def _lines(path: Path, data: bytes) -> Iterator[Line]:
@@ -131,7 +133,7 @@ def _lines(path: Path, data: bytes) -> Iterator[Line]:
         try:
             row = json.loads(text)
         except (UnicodeDecodeError, ValueError, RecursionError) as error:
-            raise InvalidInputError(f"{where}: not JSON: {error}") from error
+            raise InvalidInputError(f"{where}: not JSON: {error}; mend or take out the line") from error
         kind = cast("dict[str, Any]", row).get("record_type") if isinstance(row, dict) else None
         if kind not in (CELL, SAMPLE, NOTE):
             raise InvalidInputError(f"{where}: record_type is {kind!r}; known: {CELL}, {SAMPLE}, {NOTE}")

@@ -238,7 +238,9 @@ def _lock(root: Path) -> Generator[None]:
         lock = file_lock(folder / ".push.lock")
         lock.__enter__()
     except OSError as error:
-        raise StoreUnavailableError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        raise StoreUnavailableError(
+            f"{folder}: cannot be written: {error.strerror or error}; make it writable"
+        ) from error
     try:
         yield
     finally:

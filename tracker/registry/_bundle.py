@@ -137,17 +137,22 @@ def _refuse_difference(table: CoefficientTable, statement: Statement) -> None:
     body = statement.predicate
     if (table.table_digest, table.coefficients) != (body.table_digest, body.table):
         raise InvalidInputError(
-            f"table {table.table_id}: its coefficients are not those of certificate {statement.digest[:12]}"
+            f"table {table.table_id}: its coefficients are not those of certificate {statement.digest[:12]}; "
+            "make the bundle of the certificates (make_bundle)"
         )
     name = table.certificate_file
     if name in ("", BUNDLE_FILE) or name.startswith(".") or "/" in name or "\\" in name:
-        raise InvalidInputError(f"table {table.table_id}: certificate_file {name!r} is no plain file name")
+        raise InvalidInputError(
+            f"table {table.table_id}: certificate_file {name!r} is no plain file name; leave out folders"
+        )
 
 
 def _refuse_doubles(what: str, names: Sequence[str]) -> None:
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
-        raise InvalidInputError(f"{what} {', '.join(doubled)}: stands more than once in the bundle")
+        raise InvalidInputError(
+            f"{what} {', '.join(doubled)}: stands more than once in the bundle; give each once"
+        )
 
 
 def _table_words(table: CoefficientTable, statement: Statement) -> list[str]:

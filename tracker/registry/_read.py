@@ -56,7 +56,10 @@ def read_package(models: Models, version: VersionView) -> Package:
         raise CorruptionError(f"{where}: {error}") from error
     changed = [name for name, data in package.files().items() if files.get(f"{FILES_FOLDER}/{name}") != data]
     if changed:
-        raise CorruptionError(f"{where}: {', '.join(changed)}: not the bytes that were registered")
+        raise CorruptionError(
+            f"{where}: {', '.join(changed)}: not the bytes that were registered; "
+            "restore the registry's artifacts, or rebuild"
+        )
     return package
 
 
@@ -69,8 +72,12 @@ def recorded_version(log: Log, version: int) -> VersionRegistered | None:
 def _json(files: dict[str, bytes], name: str, where: str) -> Any:
     path = f"{FILES_FOLDER}/{name}"
     if path not in files:
-        raise NotFoundError(f"{where}: {name} is missing among its files")
+        raise NotFoundError(
+            f"{where}: {name} is missing among its files; restore the registry's artifacts, or rebuild"
+        )
     try:
         return json.loads(files[path])
     except (ValueError, RecursionError) as error:
-        raise CorruptionError(f"{where}: {name} is not JSON: {error}") from error
+        raise CorruptionError(
+            f"{where}: {name} is not JSON: {error}; restore the registry's artifacts, or rebuild"
+        ) from error

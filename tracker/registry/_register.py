@@ -85,7 +85,9 @@ def registry_lock(root: Path) -> Generator[None]:
     except OSError as error:
         if isinstance(error, StoreUnavailableError):
             raise
-        raise StoreUnavailableError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        raise StoreUnavailableError(
+            f"{folder}: cannot be written: {error.strerror or error}; make it writable"
+        ) from error
 
 
 def _register_once(log: Log, models: Models, package: Package) -> int:

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from schemas import CorruptionError, InvalidInputError, digest_bytes
-from tracker.certificate import render_statement
+from tracker.certificate import read_statement, render_statement
 from tracker.certificate._signing import generate_keys, sign_certificate, verify_envelope
 
 
@@ -112,3 +112,8 @@ def test_what_is_no_ed25519_key_is_refused_without_showing_it(certificate, signe
         assert "SECRET" not in str(error.value)
     with pytest.raises(InvalidInputError, match=r"ann\.pem"):
         verify_envelope(signed, keys[0])
+
+
+def test_a_signed_certificate_is_not_taken_for_a_plain_one(signed):
+    with pytest.raises(InvalidInputError, match=r"a signed certificate; .*certificate verify"):
+        read_statement(signed)

@@ -176,7 +176,7 @@ def test_nothing_is_written_where_everything_was_measured_or_the_name_is_wrong(c
     assert refused.code == 7 and "cannot be written" in refused.err
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 def test_what_was_sent_back_is_measured_and_then_inside(call, apart, tmp_path):
     file = tmp_path / "selected.json"
     first = json.loads(call("fit", "check", "apart", "--campaign-out", file, "--json").out)

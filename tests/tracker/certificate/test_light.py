@@ -1,0 +1,58 @@
+"""A stranger checks a certificate with a light install: no PyTorch, no MLflow, no DuckDB is loaded."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from schemas import Statement
+from tracker.certificate import render_statement
+from tracker.certificate._signing import generate_keys, sign_certificate
+
+HEAVY = ("torch", "mlflow", "duckdb", "pyarrow", "pandas", "matplotlib", "psutil")
+RUN = """
+import sys
+from tracker.cli import main
+try:
+    main()
+finally:
+    print("loaded:", sorted({heavy} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def alone(tmp_path: Path, statement: Statement, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds a certificate, signed too, a public key, and no ledger."""
+    certificate, key = tmp_path / "certificate.json", tmp_path / "ann.pem"
+    certificate.write_bytes(render_statement(statement))
+    generate_keys(key)
+    (tmp_path / "certificate.dsse.json").write_bytes(sign_certificate(certificate, key))
+    monkeypatch.delenv("LAYOUTLEDGER_STORE", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("check", "certificate.json", "--refit", "--json"),
+        ("check", "certificate.json", "--from", "file", "--refit"),
+        ("verify", "certificate.dsse.json", "--key", "ann.pem.pub", "--output", "out.json"),
+        ("show", "certificate.json"),
+        ("diff", "certificate.json", "certificate.json"),
+    ],
+)
+def test_nothing_heavy_is_loaded(alone: Path, verb: tuple[str, ...]):
+    done = subprocess.run(
+        [sys.executable, "-c", RUN.format(heavy=set(HEAVY)), "certificate", *verb],
+        capture_output=True,
+        text=True,
+        cwd=alone,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "loaded: []" in done.stderr
+    if "--json" in verb:
+        told = json.loads(done.stdout)
+        assert told["passed"] and {"refit", "gates passed", "metrics"} <= {c["name"] for c in told["checks"]}
+    assert not (alone / "ledger").exists()
