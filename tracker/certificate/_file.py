@@ -55,7 +55,7 @@ def read_statement(path: Path) -> Statement:
         ) from error
     if isinstance(content, dict) and "payload" in content:
         raise InvalidInputError(
-            f"{path}: a signed certificate; `layoutledger certificate verify {path} --key KEY.pub --output FILE` "
-            "says who signed it and takes it out"
+            f"{path}: a signed certificate; `layoutledger certificate verify {path} --key KEY.pub "
+            "--output FILE` says who signed it and takes it out"
         )
     return Statement.parse(content, where=str(path))
