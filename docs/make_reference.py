@@ -17,7 +17,7 @@ from harness._campaign import _Block, _CampaignFile, campaign_names, load_campai
 from harness._workload import KINDS
 from harness.model._presets import PRESETS
 from planner import TERMS, WORK_PER_US
-from schemas import PAYLOADS, CoefficientBundle, Manifest, Statement
+from schemas import PAYLOADS, AdaptiveStop, CoefficientBundle, Manifest, Statement
 from schemas._jsonschema import schema_files
 from tracker.cli import cli
 from tracker.warehouse import Warehouse
@@ -244,8 +244,9 @@ TOML. Every combination of a block's workloads, models, shapes and groups is a c
 expansion. [Measure your own workload](../how-to/own-workload.md) walks through one.
 """
     parts = [fields(_CampaignFile), "## A block of cells\n", f"{_first_paragraph(_Block)}\n", fields(_Block)]
-    for name in ("protocol", "holdout", "fit", "gates"):
-        record = _CampaignFile.model_fields[name].annotation
+    names = ("protocol", "holdout", "fit", "gates")
+    sections = {name: _CampaignFile.model_fields[name].annotation for name in names}
+    for name, record in {**sections, "protocol.adaptive": AdaptiveStop}.items():
         assert record is not None
         parts += [f"## {name}\n", f"{_first_paragraph(record)}\n", fields(record)]
     kinds = [
