@@ -175,8 +175,7 @@ def _recency(each: MetricPoint) -> tuple[int, int, float]:
 
 def _compare_files(tracking: Tracking, run: RunView, plan: RunPlan, where: str) -> Iterator[Finding]:
     try:
-        paths = tracking.files(run.run_id)
-        found = {path: digest_bytes(tracking.read_file(run.run_id, path)) for path in paths}
+        found = {path: digest_bytes(data) for path, data in tracking.read_files(run).items()}
     except (NotFoundError, InvalidInputError) as error:
         yield Finding("unreadable artifact", where, "readable artifacts", str(error))
         return

@@ -4,6 +4,7 @@ MLflow stores artifact locations as absolute paths, so a moved folder breaks. An
 no path; a server resolves it by `--artifacts-destination`, and this repository by the place of the database.
 """
 
+import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -40,6 +41,18 @@ def artifact_repository(
     if database is None:
         return MlflowArtifactsRepository(artifact_uri, tracking_uri=tracking, registry_uri=registry_uri)
     return BesideDatabaseRepository(artifact_uri, database, registry_uri)
+
+
+def stored_files(artifact_uri: str, tracking_uri: str) -> dict[str, bytes]:
+    """Every file at a run's artifact address, by path; none where there is no such place."""
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    repository: Any = get_artifact_repository(artifact_uri, tracking_uri=tracking_uri)
+    with tempfile.TemporaryDirectory() as folder:
+        local = isinstance(repository, LocalArtifactRepository)
+        root = Path(repository.artifact_dir if local else repository.download_artifacts("", folder))
+        files = sorted(path for path in root.rglob("*") if path.is_file())
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
 def register_repository() -> None:

@@ -24,7 +24,10 @@ class MetricPoint:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as the store tells it; times in milliseconds since 1970, `metrics` the latest value of each."""
+    """A run as the store tells it; times in milliseconds since 1970, `metrics` the latest value of each.
+
+    `artifacts` is the address of its files.
+    """
 
     run_id: str
     name: str
@@ -32,6 +35,7 @@ class RunView:
     start: int | None
     end: int | None
     deleted: bool
+    artifacts: str = ""
     params: Mapping[str, str] = field(default_factory=dict[str, str])
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -1,6 +1,5 @@
 """Experiments, runs and their files in a tracking store: the few calls that the mirror needs, typed."""
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -164,17 +163,11 @@ class Tracking:
         """Store a file among the run's artifacts, under `folder`."""
         self.call("store artifact", self.client.log_artifact, run_id, str(path), folder)
 
-    def files(self, run_id: str, folder: str | None = None) -> tuple[str, ...]:
-        """Paths of every artifact of a run, sorted."""
-        found: list[str] = []
-        for each in self.call("list artifacts", self.client.list_artifacts, run_id, folder):
-            found += self.files(run_id, each.path) if each.is_dir else [str(each.path)]
-        return tuple(sorted(found))
+    def read_files(self, run: RunView) -> dict[str, bytes]:
+        """Every artifact of a run, by path, in one go: asked for singly, each would look up the run anew."""
+        from tracker.mlflow_store._artifacts import stored_files
 
-    def read_file(self, run_id: str, path: str) -> bytes:
-        """An artifact's bytes."""
-        with tempfile.TemporaryDirectory() as folder:
-            return self.fetch_file(run_id, path, Path(folder)).read_bytes()
+        return self.call("read artifacts", stored_files, run.artifacts, self.uri)
 
     def fetch_file(self, run_id: str, path: str, folder: Path) -> Path:
         """Copy an artifact into a folder; where it lies there."""
@@ -223,6 +216,7 @@ def _run_view(run: Any) -> RunView:
         start=info.start_time,
         end=info.end_time,
         deleted=info.lifecycle_stage == "deleted",
+        artifacts=str(info.artifact_uri),
         params=dict(data.params),
         tags=dict(data.tags),
         metrics=dict(data.metrics),

@@ -15,6 +15,9 @@ from tracker.warehouse._views import create_macro, sql_list
 FAN_IN = 8
 """So many files of one level become one of the next."""
 
+MOST_STEPS = 3
+"""Of those, so many are taken at once."""
+
 LARGEST_EVENTS = 1_000_000
 """A part does not grow beyond this, so that what one refresh merges is bounded whatever the ledger's size."""
 
@@ -35,15 +38,24 @@ def compact(folder: Folder, catalogue: Catalogue) -> int:
 def _next_group(catalogue: Catalogue) -> list[Part] | None:
     loose = catalogue.loose()
     if len(loose) >= FAN_IN:
-        return [
-            Part(segment, 0, catalogue.segments[segment].events, (segment,), {}) for segment in loose[:FAN_IN]
-        ]
+        # Very many, as when all is made again, become one large part at once instead of step by step.
+        taken = loose[: FAN_IN ** min(_steps(len(loose)), MOST_STEPS)]
+        return [Part(segment, 0, catalogue.segments[segment].events, (segment,), {}) for segment in taken]
     levels: dict[int, list[Part]] = {}
     for part in catalogue.parts:
         if part.events <= LARGEST_EVENTS // FAN_IN:
             levels.setdefault(part.level, []).append(part)
     full = [parts[:FAN_IN] for _, parts in sorted(levels.items()) if len(parts) >= FAN_IN]
     return full[0] if full else None
+
+
+def _steps(count: int) -> int:
+    """How often so many can be merged by `FAN_IN`."""
+    steps = 0
+    while count >= FAN_IN:
+        count //= FAN_IN
+        steps += 1
+    return steps
 
 
 def _merge(folder: Folder, campaign: str, group: Sequence[Part]) -> Part:
@@ -56,7 +68,8 @@ def _merge(folder: Folder, campaign: str, group: Sequence[Part]) -> Part:
             kind: _publish(folder, connection, select, folder.part(campaign, name, kind))
             for kind, select in part_selects(folder, campaign, group).items()
         }
-    return Part(name, group[0].level + 1, sum(part.events for part in group), segments, digests)
+    level = group[0].level + _steps(len(group))
+    return Part(name, level, sum(part.events for part in group), segments, digests)
 
 
 def part_selects(folder: Folder, campaign: str, group: Sequence[Part]) -> dict[str, str]:

@@ -19,9 +19,17 @@ def test_artifacts_follow_a_moved_ledger(tmp_path: Path):
     experiment = moved.experiment("e")
     assert experiment is not None
     (found,) = moved.runs(experiment)
-    assert moved.files(found.run_id) == ("folder/note.txt",)
-    assert moved.read_file(found.run_id, "folder/note.txt") == b"kept"
+    assert moved.read_files(found) == {"folder/note.txt": b"kept"}
+    assert moved.fetch_file(found.run_id, "folder/note.txt", tmp_path).read_bytes() == b"kept"
     assert not old.exists()
+
+
+def test_a_run_without_artifacts_has_none(tmp_path: Path):
+    tracking = connect(embedded_uri(tmp_path))
+    experiment = tracking.ensure_experiment("e", {})
+    tracking.create_run(experiment, "r", 1, {})
+    (found,) = tracking.runs(experiment)
+    assert tracking.read_files(found) == {}
 
 
 @pytest.mark.parametrize("address", ["mlflow-artifacts:/../../x", "mlflow-artifacts:/a/%2e%2e/%2e%2e/x"])
