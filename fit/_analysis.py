@@ -2,8 +2,8 @@
 
 No table here is fitted on a held-out cell. A training cell is judged by a table that was fitted without it
 and the others of its fold, a held-out cell by the table of all training cells; the ablations withhold a term,
-a parallel shape, a model or a family (design, section 8). There are about a hundred refits, however many cells
-there are.
+a parallel shape, a model or a family (design, section 8). There are some two hundred refits, however many
+cells there are.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fit._apart import Apart, judge_apart
 from fit._cells import Evidence, FitCell, compile_cells, take
-from fit._compare import coefficient_intervals
+from fit._compare import REPLICATES, coefficient_intervals
 from fit._intervals import Interval
 from fit._judge import GROUPS, CellVerdict
 from fit._methods import can_fit
@@ -19,7 +19,6 @@ from schemas import FitArguments, Metrics
 
 FOLDS = 5
 """Most parts that the training cells are divided into; as many cells or fewer are left out one by one."""
-RESAMPLES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ def analyse(
     used: Collection[str],
     *,
     held_out: Collection[str],
-    resamples: int = RESAMPLES,
+    resamples: int = REPLICATES,
 ) -> Analysis:
     """Refit to see how well a table is known; the same cells in the same order give the same numbers.
 
