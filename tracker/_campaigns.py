@@ -1,9 +1,10 @@
 """Register a campaign: its manifest enters the log before any sample."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from schemas import CampaignOpened, InvalidInputError, Manifest, NotFoundError
+from schemas import CampaignOpened, InvalidInputError, Manifest, NotFoundError, Unit
 from tracker._ledger import Ledger
+from tracker.log import Finding, Log, iter_segment
 from tracker.mlflow_store import file_lock
 
 _LOCK = ".register.lock"
@@ -41,6 +42,24 @@ def require_cells(manifest: Manifest, cells: Iterable[str]) -> None:
         raise NotFoundError(
             f"campaign {manifest.campaign} has no cell {', '.join(unknown)}; its cells are:\n  {known}"
         )
+
+
+def verify_registrations(log: Log) -> Iterator[Finding]:
+    """Each registration of a campaign under another manifest than its first, which is the one that holds.
+
+    Ledgers that were filled apart can bring one; its attempts followed other rules. The log has to verify.
+    """
+    first: dict[str, str] = {}
+    for place in log.segments():
+        for event in iter_segment(place.path):
+            if event.seq == 0 and event.data["unit"] != Unit.CAMPAIGN:
+                break
+            if event.type == "campaign.opened":
+                where = f"{place.path}:{event.seq + 1}"
+                digest = CampaignOpened.parse(event.data, where=where).manifest.digest
+                expected = first.setdefault(place.campaign, digest)
+                if digest != expected:
+                    yield Finding("another manifest", where, expected, digest)
 
 
 def _require_same(registered: Manifest, manifest: Manifest) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from schemas import InvalidInputError
-from tracker._campaigns import open_campaign
+from tracker._campaigns import open_campaign, verify_registrations
 from tracker._ledger import Ledger
+from tracker._verification import verify_ledger
 from tracker.log import iter_segment
 
 RUNNERS = 2
@@ -88,3 +89,23 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_written(campaigns, tmp_p
     with pytest.raises(InvalidInputError, match="another name"):
         open_campaign(ledger, manifest.model_copy(update={"title": "another"}))
     assert registered(tmp_path / "ledger") == [manifest.digest]
+
+
+def test_ledgers_that_were_filled_apart_agree_on_the_manifest_or_are_told(campaigns, tmp_path) -> None:
+    manifest = campaigns.known_manifest()
+    here, alike, unlike = (Ledger(tmp_path / name) for name in ("here", "alike", "unlike"))
+    for ledger in (here, alike):
+        open_campaign(ledger, manifest)
+    other = manifest.model_copy(update={"title": "another"})
+    open_campaign(unlike, other)
+    here.log.adopt(alike.log.segments()[0].path)
+    assert list(verify_registrations(here.log)) == []
+    here.log.adopt(unlike.log.segments()[0].path)
+    (found,) = verify_registrations(here.log)
+    assert (found.what, found.expected, found.found) == ("another manifest", manifest.digest, other.digest)
+    assert unlike.log.segments()[0].segment in found.where
+    assert found in verify_ledger(here)
+    # The first holds, also for whoever registers again.
+    assert here.manifest("known") == manifest
+    with pytest.raises(InvalidInputError, match="another name"):
+        open_campaign(here, other)
