@@ -252,3 +252,13 @@ def test_a_fit_recorded_before_there_were_analyses_is_told_too(ledger, recorded,
     assert "recorded without ablations and intervals" in older.text
     assert [row[:6] for row in older.rows if row and row[0] in ledger.manifest("known").keys] != []
     assert recorded.result.table_digest in older.text
+
+
+def test_what_a_fit_saw_of_each_cell_can_be_asked(ledger, recorded):
+    rows = ledger.warehouse.query(f"SELECT * FROM fit_cells WHERE fit = '{recorded.id}'").records()
+    cells = {cell.cell: cell for cell in campaign_facts(ledger, "known").cells}
+    assert [row["cell"] for row in rows] == list(cells)
+    for row in rows:
+        told = cells[row["cell"]].selection
+        assert (row["selected"], row["best"], row["hand_set"]) == (told.selected, told.best, told.hand_set)
+        assert (row["regret_pct"], row["hand_set_regret_pct"]) == (told.regret_pct, told.hand_set_regret_pct)
