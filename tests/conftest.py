@@ -13,6 +13,7 @@ SLOW_FIRST = (
     "tests/tracker/test_browser.py",
     "tests/harness/engines/",
     "tests/tracker/team/",
+    "tests/test_recipes.py",
     "tests/tracker/log/",
     "tests/tracker/warehouse/test_crash.py",
 )

@@ -23,7 +23,7 @@ from harness._lastcall import LastCollective
 from schemas import InvalidInputError
 
 
-@pytest.mark.parametrize(("tp", "cp"), [(2, 1), (1, 2)])
+@pytest.mark.parametrize(("tp", "cp"), [(2, 1), pytest.param(1, 2, marks=pytest.mark.slow)])
 def test_values_and_gradients_of_every_collective_on_two_ranks(run_ranks, tp: int, cp: int):
     run_ranks("collectives", tp=tp, cp=cp)
 

@@ -154,7 +154,13 @@ def test_every_candidate_layout_on_two_ranks_equals_one_rank(run_ranks, tp: int,
 
 
 @pytest.mark.parametrize(
-    ("tp", "cp", "ep", "etp"), [(1, 2, 2, 1), (2, 1, 1, 1), (2, 1, 1, 2)], ids=["cp2ep2", "tp2", "tp2etp2"]
+    ("tp", "cp", "ep", "etp"),
+    [
+        (1, 2, 2, 1),
+        pytest.param(2, 1, 1, 1, marks=pytest.mark.slow),
+        (2, 1, 1, 2),
+    ],
+    ids=["cp2ep2", "tp2", "tp2etp2"],
 )
 def test_experts_on_two_ranks_equal_one_rank(run_ranks, tp: int, cp: int, ep: int, etp: int):
     cases = [case(MOE, ("caterpillar", "nothing shared"))]
@@ -175,7 +181,7 @@ NARROW = {
     ("kind", "tp", "cp", "ep"),
     [
         ("hybrid", 1, 2, 1),
-        ("experts", 1, 2, 2),
+        pytest.param("experts", 1, 2, 2, marks=pytest.mark.slow),
         pytest.param("hybrid", 2, 1, 1, marks=pytest.mark.slow),
         pytest.param("hybrid", 2, 2, 1, marks=pytest.mark.slow),
         pytest.param("experts", 2, 2, 4, marks=pytest.mark.slow),

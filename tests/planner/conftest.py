@@ -128,11 +128,12 @@ def random_price():
 
 @pytest.fixture(scope="session")
 def empty_registry(tmp_path_factory):
-    from mlflow import MlflowClient
+    """Copied from the template of an embedded store: MLflow takes seconds to make its tables."""
+    from tracker.mlflow_store import ensure_database
 
-    folder = tmp_path_factory.mktemp("registry")
-    MlflowClient(f"sqlite:///{folder}/mlflow.db").search_registered_models()
-    return folder / "mlflow.db"
+    database = tmp_path_factory.mktemp("registry") / "mlflow.db"
+    ensure_database(database)
+    return database
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ def test_an_existing_store_is_left_alone(tmp_path: Path):
     assert database.read_bytes() == before
 
 
+@pytest.mark.slow(seconds=20)
 def test_four_processes_open_a_fresh_store_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     repository = str(Path(__file__).resolve().parents[3])
