@@ -234,11 +234,12 @@ def versions(store: Path, as_json: bool) -> None:
     Example: layoutledger versions --json
     """
     from tracker._ledger import Ledger
-    from tracker.registry import alias_history
+    from tracker.registry import alias_history, holds_on
     from tracker.registry import versions as list_versions
 
     log = Ledger(store).existing().log
     found, history = list_versions(log), alias_history(log)
+    held = {each.version: holds_on(log, each.registered.fact) if each.registered else () for each in found}
     if as_json:
         emit_json(
             {
@@ -246,6 +247,7 @@ def versions(store: Path, as_json: bool) -> None:
                     {
                         "version": each.version,
                         "aliases": list(each.aliases),
+                        "holds": [hold.segment for hold in held[each.version]],
                         "bundle_digest": each.bundle_digest,
                         "tables": [table.plain() for table in each.registered.fact.tables]
                         if each.registered
@@ -265,10 +267,11 @@ def versions(store: Path, as_json: bool) -> None:
             if each.registered
             else "not registered from this ledger",
             (each.bundle_digest or "-")[:12],
+            ", ".join(hold.fact.by for hold in held[each.version]) or "-",
         )
         for each in found
     ]
-    print_table("layout-cost", ("version", "aliases", "tables", "bundle"), rows)
+    print_table("layout-cost", ("version", "aliases", "tables", "bundle", "held by"), rows)
     moves = [
         (m.time, m.fact.alias, m.fact.version, m.fact.by, m.fact.origin, m.fact.forced, m.fact.reason)
         for m in history

@@ -6,7 +6,7 @@ A version's number is the coefficient version. Its files, under the model's fold
 
 from tracker.registry._bundle import MODEL, make_bundle
 from tracker.registry._history import Recorded, alias_moves, registrations, reviews
-from tracker.registry._hold import open_holds, place_hold, release_hold, target_words
+from tracker.registry._hold import holds_on, open_holds, place_hold, release_hold, target_words
 from tracker.registry._promote import Promotion, observe_aliases, promote, recorded_aliases, rollback
 from tracker.registry._register import register_bundle, register_hand_set
 from tracker.registry._restore import RestoredRegistry, StatementOf, restore_registry
@@ -29,6 +29,7 @@ __all__ = [
     "alias_history",
     "alias_moves",
     "find_certificate",
+    "holds_on",
     "make_bundle",
     "observe_aliases",
     "open_holds",

@@ -1,6 +1,6 @@
 """Holds: a person keeps a version or a certificate from being promoted, until someone releases it."""
 
-from schemas import HoldPlaced, HoldReleased, NotFoundError, Unit, redact
+from schemas import HoldPlaced, HoldReleased, NotFoundError, Unit, VersionRegistered, redact
 from tracker.log import Log
 from tracker.registry._bundle import MODEL
 from tracker.registry._history import Recorded, hold_events, registrations
@@ -64,6 +64,16 @@ def open_holds(log: Log) -> tuple[Recorded[HoldPlaced], ...]:
     placed, released = hold_events(log)
     lifted = {each.fact.hold for each in released}
     return tuple(each for each in placed if each.segment not in lifted)
+
+
+def holds_on(log: Log, registered: VersionRegistered) -> tuple[Recorded[HoldPlaced], ...]:
+    """The open holds on a version, on its certificates, and on its memory model, oldest first."""
+    digests = {registered.memory_digest, *(table.certificate for table in registered.tables)} - {None}
+    return tuple(
+        hold
+        for hold in open_holds(log)
+        if hold.fact.version == registered.version or hold.fact.certificate in digests
+    )
 
 
 def target_words(hold: HoldPlaced) -> str:

@@ -8,7 +8,7 @@ from tracker.log import Log
 from tracker.mlflow_store import Models, VersionView
 from tracker.registry._bundle import Package
 from tracker.registry._history import reviews
-from tracker.registry._hold import open_holds, target_words
+from tracker.registry._hold import holds_on, target_words
 from tracker.registry._read import read_package, recorded_version
 
 CheckCertificate = Callable[[Statement], Iterable[Check]]
@@ -43,12 +43,10 @@ def promotion_lacks(
 
 def held_by(log: Log, registered: VersionRegistered) -> tuple[str, ...]:
     """The open holds on a version, on its certificates, and on its memory model, in words."""
-    digests = {registered.memory_digest, *(table.certificate for table in registered.tables)} - {None}
     return tuple(
         f"{target_words(hold.fact)} is held by {hold.fact.by} since {hold.time}: {hold.fact.reason} "
         f"(layoutledger hold release {hold.segment})"
-        for hold in open_holds(log)
-        if hold.fact.version == registered.version or hold.fact.certificate in digests
+        for hold in holds_on(log, registered)
     )
 
 

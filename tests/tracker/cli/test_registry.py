@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tracker.mlflow_store import connect, embedded_uri
+
 
 @pytest.fixture
 def registered(call, known):
@@ -96,3 +98,38 @@ def test_a_tracking_server_that_is_down_is_said_and_nothing_is_lost(call, known,
         assert outcome.code == 7, verb
         assert "127.0.0.1:9" in outcome.err
     assert known.log.segments() == before
+
+
+def test_holds_bind_and_an_alias_moved_in_mlflow_is_noticed(call, registered, store):
+    for aspect, verdict in (("correctness", "clear"), ("adoption", "approve")):
+        assert review(call, registered, aspect, verdict).code == 0
+    said = json.loads(call("review", "list", registered[:8], "--json").out)
+    assert [(each["aspect"], each["verdict"], each["by"]) for each in said] == [
+        ("correctness", "clear", "ann"),
+        ("adoption", "approve", "ann"),
+    ]
+    held = json.loads(call("hold", "add", "2", "--reason", "noise", "--by", "eve", "--json").out)
+    refused = call("promote", "2", "--reason", "r")
+    assert refused.code == 9 and "held by eve" in refused.err and held["hold"] in refused.err
+    assert [each["hold"] for each in json.loads(call("hold", "list", "--json").out)] == [held["hold"]]
+    assert "version 2\teve" in call("hold", "list").out
+    listed = {
+        each["version"]: each["holds"] for each in json.loads(call("versions", "--json").out)["versions"]
+    }
+    assert listed == {1: [], 2: [held["hold"]]}
+    # Someone moves the alias in MLflow itself.
+    client = connect(embedded_uri(store)).client
+    client.set_registered_model_alias("layout-cost", "champion", 2)
+    pulled = json.loads(call("pull", "--json").out)
+    assert [(move["alias"], move["version"], move["origin"]) for move in pulled["aliases"]] == [
+        ("champion", 2, "observed")
+    ]
+    drifted = call("verify")
+    assert drifted.code == 6 and "alias at a held version" in drifted.out
+    released = call("hold", "release", "2", "--reason", "quiet again", "--by", "eve")
+    assert released.code == 0 and held["hold"] in released.err
+    history = json.loads(call("versions", "--json").out)["history"]
+    assert [
+        (move["version"], move["origin"], move["reason"] != "", move["time"] != "") for move in history
+    ] == [(2, "observed", True, True)]
+    assert call("sql", "select released_by from holds", "--json").out.count("eve") == 1
