@@ -102,7 +102,8 @@ class LineEncoder:
 
         """
         tail = self._tail(type, version)
-        payloads = [self._payload(type, row) for row in rows]
+        flat = self._speller.spell_flat
+        payloads = [flat(row) or self._payload(type, row) for row in rows]
         identifiers, time = self._stamps.many(len(payloads))
         stamp, head, lines = time.encode(), self.head, list[bytes]()
         for seq, (payload, identifier) in enumerate(zip(payloads, identifiers, strict=True), self.count):

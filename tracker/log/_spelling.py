@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
+from math import copysign
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ TEMPLATES = 256
 """Sets of keys that are remembered; an event type has one, whatever its values."""
 
 _Template = tuple[str, Callable[[Mapping[str, Any]], tuple[Any, ...]]]
+
+_Kinds = tuple[tuple[str, ...], tuple[type, ...]]
+"""The keys of an object and the types of their values."""
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _LISTS = frozenset({list, tuple})
@@ -37,7 +41,9 @@ class Speller:
     """`canonical_json`, to the byte, several times as fast for objects whose keys it has seen."""
 
     def __init__(self) -> None:
-        self._flats: dict[tuple[Any, ...], _Flat | None] = {}
+        self._flats: dict[_Kinds, _Flat | None] = {}
+        self._last: _Kinds | None = None
+        self._flat: _Flat | None = None
         self._templates: dict[tuple[str, ...], _Template] = {}
         self._spell: dict[type, Callable[[Any], str]] = {
             str: encode_basestring,
@@ -72,11 +78,10 @@ class Speller:
         It does but for floats that are whole (written as integers here), very small or very large (they get
         an exponent early), and NaN; for those the answer is None, as for all that is not flat.
         """
-        kinds = (*data, *map(type, data.values()))
-        try:
-            flat = self._flats[kinds]
-        except KeyError:
-            flat = self._look(kinds, data)
+        kinds = (tuple(data), tuple(map(type, data.values())))
+        if kinds != self._last:
+            self._last, self._flat = kinds, self._look(kinds, data)
+        flat = self._flat
         if flat is None:
             return None
         numbers = [data[key] for key in flat.floats]
@@ -85,13 +90,15 @@ class Speller:
         whole = _count_whole(numbers)
         if whole < 0:
             return None
-        written = _without_points(data, flat) if whole else data
         try:
-            return orjson.dumps(written, option=_OPTIONS)
+            text = orjson.dumps(data, option=_OPTIONS)
         except orjson.JSONEncodeError:
             return None
+        return _without_points(text, whole) if whole else text
 
-    def _look(self, kinds: tuple[Any, ...], data: Mapping[str, Any]) -> _Flat | None:
+    def _look(self, kinds: _Kinds, data: Mapping[str, Any]) -> _Flat | None:
+        if kinds in self._flats:
+            return self._flats[kinds]
         if len(self._flats) >= TEMPLATES:
             self._flats.clear()
         # RFC 8785 sorts by UTF-16 units, orjson by code points: alike in ASCII.
@@ -132,7 +139,7 @@ class Speller:
 
 
 def _count_whole(items: list[Any]) -> int:
-    """How many whole floats; -1 where there is one that orjson spells otherwise, or what is no scalar."""
+    """How many whole floats; -1 where orjson would spell one otherwise, or where one is no scalar."""
     whole = 0
     for item in items:
         if type(item) is not float:
@@ -140,21 +147,23 @@ def _count_whole(items: list[Any]) -> int:
                 return -1
         elif 1e-4 <= item <= LARGEST_EXACT_INTEGER or -LARGEST_EXACT_INTEGER <= item <= -1e-4:
             whole += item.is_integer()
-        elif item == 0:
+        elif item == 0 and copysign(1.0, item) > 0:
             whole += 1
         else:
             return -1
     return whole
 
 
-def _without_points(data: Mapping[str, Any], flat: _Flat) -> dict[str, Any]:
-    """The same values, whole floats as integers."""
-    scalars = {key: _pointless(data[key]) for key in flat.floats}
-    return {**data, **scalars, **{key: [_pointless(item) for item in data[key]] for key in flat.lists}}
-
-
-def _pointless(item: Any) -> Any:
-    return int(item) if type(item) is float and item.is_integer() else item
+def _without_points(text: bytes, whole: int) -> bytes | None:
+    """So many whole floats without their points; None where a string looks like one."""
+    commas, brackets, braces = text.count(b".0,"), text.count(b".0]"), text.count(b".0}")
+    if commas + brackets + braces != whole:
+        return None
+    if commas:
+        text = text.replace(b".0,", b",")
+    if brackets:
+        text = text.replace(b".0]", b"]")
+    return text.replace(b".0}", b"}") if braces else text
 
 
 def _integer(value: int) -> str:
