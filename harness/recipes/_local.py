@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from harness.recipes._batches import Topology
 from harness.recipes._shell import cells_array, count_cells, header, prologue
+from harness.recipes._topologies import Topology
 from schemas import Manifest
 
 _HOW = (

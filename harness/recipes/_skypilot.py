@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from harness.recipes._batches import Topology
 from harness.recipes._shell import cells_array, count_cells, header, prologue
+from harness.recipes._topologies import Topology
 from schemas import InvalidInputError, Manifest
 
 _VENV = "~/layoutledger-venv"

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from harness._launch import START_LIMIT_S
-from harness.recipes._batches import Topology
 from harness.recipes._shell import cells_array, count_cells, header, prologue
+from harness.recipes._topologies import Topology
 from schemas import Manifest, Protocol
 
 _CELL_SLACK_S = 30.0

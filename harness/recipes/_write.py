@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from harness.recipes._batches import split_cells
 from harness.recipes._local import local_files
 from harness.recipes._shell import MANIFEST_FILE
 from harness.recipes._skypilot import skypilot_files
 from harness.recipes._slurm import slurm_files
+from harness.recipes._topologies import split_cells
 from schemas import InvalidInputError, Manifest
 
 RUNNERS = MappingProxyType({"local": "local.sh", "skypilot": "skypilot-*.yaml", "slurm": "slurm-*.sbatch"})

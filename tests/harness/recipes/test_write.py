@@ -68,7 +68,7 @@ def test_the_runners_of_a_shipped_campaign_measure_exactly_its_cells(
     assert read.differences(manifest) == ()
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @example(workloads=ODD, model="m", title="", cells_per_job=7)
 @given(
     workloads=st.lists(names, min_size=1, max_size=4, unique=True),
