@@ -73,28 +73,6 @@ def ledger_leaks(store: Path) -> list[tuple[str, str]]:
     return [(str(path), secret) for path in files for secret in leaks(path.read_bytes())]
 
 
-def test_a_server_that_is_down_is_named_without_its_credentials(campaigns, tmp_path):
-    ledger = campaigns.known_ledger(tmp_path / "ledger")
-    cell = ledger.manifest("known").keys[0]
-    speak = Speaker(ledger.store, f"http://ann:{PASSWORD}@127.0.0.1:9")
-    assert speak("config", "show", "--json") == 0
-    assert speak("push") == 7 and speak("versions", "--json") == 7
-    reason = f"see http://ann:{PASSWORD}@wiki/page?token=abc, said by {TOKEN}"
-    assert speak("exclude", "known", cell, "--reason", reason, "--reference", reason) == 0
-    assert speak("sql", "select reason from exclusions", "--json") == 0
-    assert json.loads(speak.last) == [{"reason": "see http://***@wiki/page?token=***, said by ***"}]
-    assert "http://***@127.0.0.1:9" in speak.said
-    assert leaks(speak.said.encode()) == []
-    assert ledger_leaks(ledger.store) == []
-
-
-def test_an_address_of_the_wrong_kind_is_refused_without_its_credentials(campaigns, tmp_path):
-    ledger = campaigns.known_ledger(tmp_path / "ledger")
-    speak = Speaker(ledger.store, f"postgresql://ann:{PASSWORD}@db/mlflow")
-    assert speak("push") == 2
-    assert "postgresql://***@db/mlflow" in speak.said and leaks(speak.said.encode()) == []
-
-
 def test_what_a_dying_worker_wrote_is_recorded_without_credentials(tmp_path, monkeypatch):
     from tracker._ledger import Ledger
     from tracker._measuring import LogAttempt

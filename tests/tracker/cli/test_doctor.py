@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from tracker.doctor import Finding
 
 
+@pytest.mark.slow(seconds=20)
 def test_a_sound_ledger_passes(call, known):
     outcome = call("doctor", "--json")
     told = json.loads(outcome.out)
