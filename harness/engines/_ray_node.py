@@ -1,7 +1,6 @@
 """One cell on the node where Ray placed it: the launcher as on one machine, what it says streamed back."""
 
 import os
-import signal
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,11 +43,6 @@ def cell_on_node(work: dict[str, Any], source: str) -> Iterator[Began | Said | C
         with Launch(parsed.job(parsed.cells, Path(folder), source), wake=stop.fileno()) as launch:
             outcome = yield from launch.stream(0, parsed.protocol.timeout_s)
     yield outcome
-
-
-def terminate(pid: int) -> None:
-    """Ask the cell that runs in this node's process to stop."""
-    os.kill(pid, signal.SIGTERM)
 
 
 def _began(work: Work) -> Began:

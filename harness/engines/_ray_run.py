@@ -1,5 +1,7 @@
 """The cells of one run in a Ray cluster, seen from the process that records them."""
 
+import os
+import signal
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +12,12 @@ from harness._interrupt import StopSignals
 from harness._job import Work
 from harness._launch import CellOutcome
 from harness.engines._protocol import Reports
-from harness.engines._ray_node import Began, cell_on_node, terminate
+from harness.engines._ray_node import Began, cell_on_node
 from schemas import CellPlan
 
 _POLL_S = 0.5
 _PLACEMENT_POLL_S = 2.0
-_STOP_LIMIT_S = 15.0
+_STOP_LIMIT_S = 30.0
 
 
 @dataclass(slots=True)
@@ -161,6 +163,10 @@ class RayRun:
         """Signal the process on its node; Ray's own gentle cancel would discard what the cell says last."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        def terminate(pid: int) -> None:
+            os.kill(pid, signal.SIGTERM)
+
+        # A function inside a function travels by value: the node need not first import what is ours.
         there = NodeAffinitySchedulingStrategy(began.node, soft=False)
         options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": there}
         self.ray.remote(terminate).options(**options).remote(began.pid)
