@@ -111,6 +111,27 @@ def swap_parquet(store: Path) -> None:
     other.write_bytes(data)
 
 
+def swap_parquet_with_digests(store: Path) -> None:
+    """As somebody would who knows where the digests are noted."""
+    swap_parquet(store)
+    folder = store / "warehouse" / "segments" / "known"
+    one, other, *_ = sorted(path.stem for path in folder.glob("*.parquet"))
+    catalogue = json.loads((folder / "catalogue.json").read_text())
+    noted = catalogue["segments"]
+    noted[one][2], noted[other][2] = noted[other][2], noted[one][2]
+    (folder / "catalogue.json").write_text(json.dumps(catalogue))
+
+
+def delete_last(store: Path) -> None:
+    """The last segment of a campaign that has no fit: nothing in the log stands on it."""
+    sorted((store / "log" / "third").glob("*.jsonl"))[-1].unlink()
+
+
+def delete_last_with_warehouse(store: Path) -> None:
+    delete_last(store)
+    shutil.rmtree(store / "warehouse")
+
+
 def swap_certificates(store: Path) -> None:
     one, other = sorted((store / "certificates").glob("*.json"))
     data = one.read_bytes()
@@ -203,6 +224,18 @@ CASES = [
         "the fit's list; its run; the warehouse",
     ),
     Case(
+        "the last segment deleted of a campaign without a fit",
+        delete_last,
+        ("deleted segment", "warehouse segment"),
+        "its run; the warehouse",
+    ),
+    Case(
+        "the same, with the warehouse",
+        delete_last_with_warehouse,
+        ("deleted segment",),
+        "its run",
+    ),
+    Case(
         "a segment deleted that no fit names, with its run and the warehouse",
         delete_uncertified,
         ("deleted segment",),
@@ -219,6 +252,12 @@ CASES = [
     ),
     Case("a Parquet file swapped", swap_parquet, ("warehouse file",), "its digest in the catalogue"),
     Case(
+        "a Parquet file swapped, its digest in the catalogue too",
+        swap_parquet_with_digests,
+        ("warehouse rows",),
+        "its rows compared with the log's lines",
+    ),
+    Case(
         "a certificate swapped for that of another campaign",
         swap_certificates,
         ("certificate from another campaign",),
@@ -234,8 +273,8 @@ def table() -> str:
 
 
 @pytest.fixture(scope="module")
-def whole(campaigns, tmp_path_factory) -> Path:
-    """A ledger with two certified campaigns, mirrored."""
+def whole(campaigns, evidence, tmp_path_factory) -> Path:
+    """A ledger with two certified campaigns and one without a fit, mirrored."""
     from tracker._certificates import certify_fit
     from tracker._exclusions import exclude_cell
     from tracker._fits import fit_campaign
@@ -248,6 +287,8 @@ def whole(campaigns, tmp_path_factory) -> Path:
         fit_campaign(ledger, name)
         certify_fit(ledger, name)
     exclude_cell(ledger, "second", plan.keys[0], reason="doubtful", reference="", by="ann")
+    evidence.open_campaign(ledger.log, evidence.manifest("third"))
+    evidence.completed_attempt(ledger.log, "third")
     ledger.warehouse.refresh()
     push(ledger.log)
     return store

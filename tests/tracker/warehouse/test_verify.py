@@ -29,6 +29,17 @@ def test_a_whole_warehouse_has_no_findings(compacted, warehouse):
     assert compared(warehouse) == []
 
 
+def test_what_is_at_work_since_the_last_refresh_is_no_finding(compacted, warehouse):
+    segment = compacted.begin("demo", compacted.cells[0], 2)
+    assert compared(warehouse) == []
+    segment.close()
+
+
+def test_views_of_another_program_are_no_finding(compacted, warehouse, monkeypatch):
+    monkeypatch.setattr("tracker.warehouse._views.LAYOUT", "another")
+    assert compared(warehouse) == []
+
+
 def test_no_warehouse_has_no_findings(measured, tmp_path):
     assert Warehouse(tmp_path / "elsewhere").verify() == []
     assert Warehouse(tmp_path / "elsewhere").compare_with_log() == []
