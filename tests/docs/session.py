@@ -20,7 +20,7 @@ from tests.docs.blocks import Block, Command
 
 QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 SHELL = re.compile(r"[|<>;&`]|\$\(|\$\{")
-PATIENCE_S = 90
+PATIENCE_S = 180
 
 
 class Session:
@@ -164,7 +164,7 @@ class Session:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)
         try:
-            return process.wait(30)
+            return process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return process.wait()
