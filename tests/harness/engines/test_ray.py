@@ -122,7 +122,8 @@ def ledger(tmp_path) -> Iterator[Program]:
     yield program
     for process in program.processes:
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stdout.close()
 
 
 @pytest.fixture
