@@ -11,29 +11,37 @@ from tracker.log import read_segment
 from tracker.report import Decision, FitFacts, ReportFacts, facts_of_events, render_report
 
 DECISIONS = """
-SELECT * FROM (
+WITH _issued AS (SELECT certificate FROM certificates WHERE campaign = $campaign AND issued),
+_versions AS (SELECT * FROM versions WHERE certificate IN (FROM _issued)),
+_held AS (
+    SELECT * FROM holds WHERE certificate IN (FROM _issued) OR version IN (SELECT version FROM _versions)
+)
+SELECT segment, time, what, "by", reason FROM (
     SELECT segment, time, CASE WHEN issued THEN 'certificate ' || certificate || ' issued'
         ELSE 'certificate refused: ' || array_to_string(reasons, '; ') END AS what, '' AS "by", '' AS reason
     FROM certificates WHERE campaign = $campaign
     UNION ALL
     SELECT reviews.segment, reviews.time, 'review of certificate ' || left(reviews.certificate, 12) || ': '
         || aspect || ' ' || replace(verdict, '_', ' '), "by", reason
-    FROM reviews WHERE certificate IN
-        (SELECT certificate FROM certificates WHERE campaign = $campaign AND issued)
+    FROM reviews WHERE certificate IN (FROM _issued)
+    UNION ALL
+    SELECT segment, time, 'hold placed on '
+        || coalesce('version ' || version, 'certificate ' || left(certificate, 12)), "by", reason
+    FROM _held
+    UNION ALL
+    SELECT hold, released, 'hold released', released_by, released_reason FROM _held WHERE released IS NOT NULL
     UNION ALL
     SELECT segment, time, 'registered as ' || model || ' version ' || version, '', ''
-    FROM versions WHERE certificate IN
-        (SELECT certificate FROM certificates WHERE campaign = $campaign AND issued)
+    FROM _versions
     UNION ALL
     SELECT promotions.segment, promotions.time, promotions.origin || ': alias ' || alias || ' of '
         || promotions.model || ' to version ' || promotions.version
         || CASE WHEN forced THEN ', forced' ELSE '' END, "by", reason
     FROM promotions WHERE EXISTS (
-        SELECT 1 FROM versions JOIN certificates ON certificates.certificate = versions.certificate
-        WHERE certificates.campaign = $campaign AND versions.model = promotions.model
-            AND versions.version = promotions.version
+        SELECT 1 FROM _versions
+        WHERE _versions.model = promotions.model AND _versions.version = promotions.version
     )
-) ORDER BY segment
+) ORDER BY time, segment
 """
 
 

@@ -17,6 +17,8 @@ from tracker.certificate import build_statement
 from tracker.log import read_segment
 from tracker.mirror import project_segment
 from tracker.registry._bundle import make_bundle, pack
+from tracker.registry._hold import place_hold, release_hold
+from tracker.registry._review import record_review
 from tracker.report import facts_of_events, render_report
 
 HOSTILE = "<img src=x onerror=alert(1)>](javascript:alert(2)) **b** `c` {{ 7 * 7 }} &lt; \"'\u202e|"
@@ -252,6 +254,43 @@ def test_a_fit_recorded_before_there_were_analyses_is_told_too(ledger, recorded,
     assert "recorded without ablations and intervals" in older.text
     assert [row[:6] for row in older.rows if row and row[0] in ledger.manifest("known").keys] != []
     assert recorded.result.table_digest in older.text
+
+
+def test_what_was_decided_since_the_fit_is_told_in_order(campaigns, tmp_path):
+    ledger = campaigns.known_ledger(tmp_path / "ledger")
+    recorded = fit_campaign(ledger, "known")
+    issued = certify_fit(ledger, "known", recorded.id)
+    table = make_bundle([issued.statement]).tables[0]
+    version = {
+        "model": "layout-cost",
+        "version": 2,
+        "bundle_digest": "0" * 64,
+        "tables": [
+            {
+                "table_id": table.table_id,
+                "table_digest": table.table_digest,
+                "certificate": issued.digest,
+                "domain": table.domain.plain(),
+            }
+        ],
+    }
+    with ledger.log.open_segment("layout-cost", "registration", {"version": "2"}) as segment:
+        segment.append("version.registered", version)
+    record_review(ledger.log, issued.digest, "correctness", "clear", by="ann", reason="recomputed")
+    place_hold(ledger.log, "2", by="bob", reason="a driver is suspected")
+    release_hold(ledger.log, "2", by="bob", reason="it was not")
+    moved = {"model": "layout-cost", "alias": "champion", "version": 2, "previous": None}
+    with ledger.log.open_segment("layout-cost", "promotion", {"alias": "champion"}) as segment:
+        segment.append("alias.moved", {**moved, "by": "bob", "reason": "good", "forced": True})
+    told = [(each.what, each.by, each.reason) for each in campaign_facts(ledger, "known").decisions]
+    assert told == [
+        (f"certificate {issued.digest} issued", "", ""),
+        ("registered as layout-cost version 2", "", ""),
+        (f"review of certificate {issued.digest[:12]}: correctness clear", "ann", "recomputed"),
+        ("hold placed on version 2", "bob", "a driver is suspected"),
+        ("hold released", "bob", "it was not"),
+        ("promote: alias champion of layout-cost to version 2, forced", "bob", "good"),
+    ]
 
 
 def test_what_a_fit_saw_of_each_cell_can_be_asked(ledger, recorded):
