@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -49,34 +51,44 @@ shapes = ["tp2cp1", "tp1cp2"]
 """
 
 
-@pytest.fixture
-def program(tmp_path):
-    """Run `layoutledger ARGUMENTS` as a process of its own."""
+def run_program(folder, *arguments, code=0):
+    """Run `layoutledger ARGUMENTS` on the ledger in a folder, as a process of its own; what it prints."""
     environment = os.environ | {
-        "LAYOUTLEDGER_STORE": str(tmp_path / "ledger"),
-        "LAYOUTLEDGER_CACHE": str(tmp_path / "cache"),
+        "LAYOUTLEDGER_STORE": str(folder / "ledger"),
+        "LAYOUTLEDGER_CACHE": str(folder / "cache"),
         "OMP_NUM_THREADS": "1",
     }
     environment.pop("MLFLOW_TRACKING_URI", None)
-
-    def run(*arguments, code=0):
-        done = subprocess.run(
-            [sys.executable, "-m", "tracker", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=400,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout
-
-    return run
+    done = subprocess.run(
+        [sys.executable, "-m", "tracker", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=400,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
 
 
-def test_from_a_campaign_file_to_a_planned_batch(program, tmp_path):
-    campaign = tmp_path / "small.toml"
-    campaign.write_text(CAMPAIGN)
-    result = json.loads(program("quickstart", "--campaign", campaign, "--json"))
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A folder with the campaign file, the ledger of its quickstart, and what that printed."""
+    folder = tmp_path_factory.mktemp("measured")
+    (folder / "small.toml").write_text(CAMPAIGN)
+    printed = run_program(folder, "quickstart", "--campaign", folder / "small.toml", "--json")
+    (folder / "result.json").write_text(printed)
+    return folder
+
+
+@pytest.fixture
+def program(measured, tmp_path):
+    """Run a command on a copy of the measured ledger: a ledger's folder can be copied."""
+    shutil.copytree(measured / "ledger", tmp_path / "ledger")
+    return partial(run_program, tmp_path)
+
+
+def test_from_a_campaign_file_to_a_planned_batch(measured, program, tmp_path):
+    result = json.loads((measured / "result.json").read_text())
     assert result["version"] == 2
     assert result["passed"] is True
     assert len(result["picks"]) == 2
@@ -90,14 +102,11 @@ def test_from_a_campaign_file_to_a_planned_batch(program, tmp_path):
 
     runs = json.loads(program("push", "--json"))
     assert runs["created"] == []
-    again = json.loads(program("quickstart", "--campaign", campaign, "--json"))
+    again = json.loads(program("quickstart", "--campaign", measured / "small.toml", "--json"))
     assert again["table"] == result["table"]
 
 
 def test_a_bundle_of_tables_measured_here_and_on_h200_serves_each_its_own(program, tmp_path, shared):
-    campaign = tmp_path / "small.toml"
-    campaign.write_text(CAMPAIGN)
-    program("quickstart", "--campaign", campaign, "--json")
     program("import", "art-certificate", shared / "evidence" / "h200-dense-h2560.certificate.json")
     for verb in ("fit", "certify"):
         program(verb, "dense-h2560-h200-bf16", "--json")
