@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from schemas import canonical_json
 from tracker.log import crash_point
@@ -12,8 +12,7 @@ from tracker.warehouse._folder import Folder
 CATALOGUE = "catalogue.json"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSegment:
+class StoredSegment(NamedTuple):
     """A projected segment: its lines, the Merkle root it was verified under, its Parquet file's sha256."""
 
     events: int
@@ -60,7 +59,7 @@ class Catalogue:
 
     def save(self, folder: Folder) -> None:
         """Write it beside the campaign's files."""
-        segments = {key: [item.events, item.root, item.digest] for key, item in self.segments.items()}
+        segments = {key: list(item) for key, item in self.segments.items()}
         parts = [
             {
                 "name": part.name,
@@ -94,7 +93,7 @@ def _parse(campaign: str, plain: dict[str, Any]) -> Catalogue | None:
         return None
     return Catalogue(
         campaign,
-        {key: StoredSegment(*item) for key, item in plain["segments"].items()},
+        {key: StoredSegment._make(item) for key, item in plain["segments"].items()},
         [_part(item) for item in plain["parts"]],
     )
 

@@ -5,7 +5,7 @@ import gc
 import json
 import os
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +104,7 @@ def _survey(log: Log, folder: Folder) -> list[_Gap]:
 
 def _gap(log: Log, folder: Folder, campaign: str) -> _Gap:
     catalogue = load_catalogue(folder, campaign)
-    sealed = _sealed(log, campaign)
+    sealed = _sealed(log, campaign, catalogue.segments.keys())
     files, parts = _names(folder.segments(campaign)), _names(folder.parts(campaign))
     # A file that is gone counts as never written.
     catalogue.parts = [part for part in catalogue.parts if _part_names(folder, part) <= parts]
@@ -113,14 +113,16 @@ def _gap(log: Log, folder: Folder, campaign: str) -> _Gap:
     return _Gap(catalogue, sorted(new), catalogue.segments.keys() - sealed)
 
 
-def _sealed(log: Log, campaign: str) -> set[str]:
+def _sealed(log: Log, campaign: str, known: Set[str]) -> set[str]:
     """Ids of the sealed segments, from names alone: a ledger may have very many that are known already."""
+    names = _names(log.folder / campaign)
+    present = {segment for segment in known if f"{segment}{SEALED_SUFFIX}" in names}
     stems = (
         name.removesuffix(SEALED_SUFFIX)
-        for name in _names(log.folder / campaign)
+        for name in names - {f"{segment}{SEALED_SUFFIX}" for segment in present}
         if name.endswith(SEALED_SUFFIX)
     )
-    return {stem for stem in stems if is_segment_id(stem)}
+    return present | {stem for stem in stems if is_segment_id(stem)}
 
 
 def _part_names(folder: Folder, part: Part) -> set[str]:
