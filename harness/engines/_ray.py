@@ -6,6 +6,7 @@ had said. A cell whose node is lost is tried again, as a new attempt.
 """
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,8 @@ RETRIES = 2
 PLACEMENT_LIMIT_S = 60.0
 """How long a cell waits for a node that could hold it, while the cluster has none."""
 
+_CONNECT_LIMIT_S = 10.0
+
 # Read when Ray is imported. What its nodes write would otherwise stand between our lines, and in our JSON.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": ".*"}
 
@@ -37,6 +40,8 @@ def ray_engine(
         MeasurementError: no cluster answers.
     """
     require_module("ray")
+    address = address or os.environ.get("RAY_ADDRESS") or None
+    _require_listener(address)
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     import ray
@@ -45,11 +50,7 @@ def ray_engine(
         # Here, not in `run`: this sets a SIGTERM handler, which ours then replaces while cells run.
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        where = address or os.environ.get("RAY_ADDRESS") or "this machine"
-        raise MeasurementError(
-            f"no Ray cluster at {where}: {error}; start one with `ray start --head` and name its address, or "
-            "leave the address out to use this machine alone"
-        ) from error
+        raise _unreachable(address or "this machine", error) from error
     try:
         yield RayEngine(ray, retries, placement_limit_s)
     finally:
@@ -69,3 +70,21 @@ class RayEngine:
     def run(self, work: Work, reports: Reports, stop: StopSignals) -> None:
         """Submit all cells at once; the cluster runs as many at a time as it has room for."""
         RayRun(self._ray, work, reports, self._retries, self._placement_limit_s).run(stop)
+
+
+def _require_listener(address: str | None) -> None:
+    """Refuse at once an address where nothing listens; Ray itself would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if not port.isdecimal() or "/" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_LIMIT_S).close()
+    except (OSError, OverflowError) as error:
+        raise _unreachable(str(address), error) from error
+
+
+def _unreachable(where: str, error: Exception) -> MeasurementError:
+    return MeasurementError(
+        f"no Ray cluster at {where}: {error}; start one with `ray start --head` and name its address, or "
+        "leave the address out to use this machine alone"
+    )
