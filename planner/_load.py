@@ -12,7 +12,7 @@ from planner._bundle import BUNDLE, Files, collect_files, open_bundle
 from planner._cache import BundleCache, cache_folder
 from planner._group import Group, agree
 from planner._version import CoefficientVersion
-from schemas import CorruptionError, InvalidInputError, NotFoundError, StoreUnavailableError
+from schemas import CorruptionError, InvalidInputError, NotFoundError, StoreUnavailableError, redact
 
 MODELS_SCHEME = "models:/"
 _ADDRESS = re.compile(r"models:/+(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
@@ -163,7 +163,7 @@ def _resolve_file(path: Path) -> Resolved:
 
 def _load_registered(address: Address) -> tuple[Resolved, CoefficientVersion]:
     cache = BundleCache(cache_folder())
-    key = f"{address.uri} {address.text}"
+    key = f"{redact(address.uri)} {address.text}"
     try:
         found = _registry.resolve(address.uri, address.name, version=address.version, alias=address.alias)
     except StoreUnavailableError as error:

@@ -117,12 +117,14 @@ def _probe(uri: str) -> None:
         from urllib.error import HTTPError, URLError
         from urllib.request import urlopen
 
+        from schemas import server_request
+
         try:
-            with urlopen(f"{uri.rstrip('/')}/health", timeout=PROBE_TIMEOUT_S) as answer:
+            with urlopen(server_request(uri, "health"), timeout=PROBE_TIMEOUT_S) as answer:
                 answer.read(64)
         except HTTPError:
             return  # Something answers; what it refuses, MLflow's own call says better.
-        except (URLError, OSError) as error:
+        except (URLError, OSError, ValueError) as error:
             raise _unreachable(uri, error) from error
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from schemas._address import server_request
     from schemas._analysis import (
         Ablation,
         AttemptFailure,
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from schemas._verdict import GateVerdict, Metrics
 
 _HOME = {
+    "server_request": "_address",
     "Ablation": "_analysis",
     "AttemptFailure": "_analysis",
     "CellJudged": "_analysis",
@@ -319,6 +321,7 @@ __all__ = [
     "redact",
     "redact_plain",
     "require_module",
+    "server_request",
     "table_digest",
     "wrap_certificate",
 ]

@@ -46,7 +46,8 @@ class Speaker:
             "LAYOUTLEDGER_TRACEBACK": "1",
             "MLFLOW_TRACKING_URI": uri,
             "MLFLOW_TRACKING_TOKEN": TOKEN,
-            "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+            "MLFLOW_HTTP_REQUEST_TIMEOUT": "120",
+            "LAYOUTLEDGER_CACHE": str(store.parent / "cache"),
             "OMP_NUM_THREADS": "1",
         }
 
@@ -118,3 +119,4 @@ def test_a_whole_job_at_a_server_with_credentials_leaves_none_behind(campaigns, 
     assert leaks(speak.said.encode()) == []
     assert ledger_leaks(ledger.store) == []
     assert ledger_leaks(host) == []
+    assert ledger_leaks(tmp_path / "cache") == []

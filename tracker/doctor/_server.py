@@ -13,10 +13,9 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from schemas import redact
+from schemas import redact, server_request
 from tracker.doctor._finding import Finding
 from tracker.mlflow_store import sqlite_path, tracking_uri
-from tracker.mlflow_store._calls import server_request
 
 PART = "tracking server"
 PATIENCE_S = 5.0

@@ -1,14 +1,19 @@
 """Calls into MLflow: its many errors become ours, and a deadline ends them."""
 
 import time
-from base64 import b64encode
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
-from urllib.parse import unquote, urlsplit, urlunsplit
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
-from schemas import InvalidInputError, LayoutLedgerError, NotFoundError, StoreUnavailableError, redact
+from schemas import (
+    InvalidInputError,
+    LayoutLedgerError,
+    NotFoundError,
+    StoreUnavailableError,
+    redact,
+    server_request,
+)
 from tracker.mlflow_store._records import SealedError
 from tracker.mlflow_store._sealing import RUN_REFUSAL, VERSION_REFUSAL
 
@@ -71,21 +76,6 @@ class Caller:
             f"{self.uri}: {doing}: the tracking store does not answer: {redact(reason)}; nothing recorded is "
             "lost, `layoutledger push` catches up when it is back (MLFLOW_TRACKING_URI names the store)"
         )
-
-
-def server_request(uri: str, page: str) -> Request:
-    """A request for a server's page; the address's own user and password become a header, as MLflow does it.
-
-    Raises:
-        ValueError: the address is none.
-    """
-    parts = urlsplit(uri.rstrip("/"))
-    address = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    headers: dict[str, str] = {}
-    if parts.username is not None:
-        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
-    return Request(f"{address}/{page}", headers=headers)
 
 
 def probe_server(uri: str, timeout_s: float) -> None:
