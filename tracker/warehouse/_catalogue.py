@@ -1,10 +1,10 @@
 """What the warehouse holds of one campaign: a file beside the Parquet files, replaced atomically."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from schemas import canonical_json
+import orjson
+
 from tracker.log import crash_point
 from tracker.warehouse._columns import LAYOUT
 from tracker.warehouse._folder import Folder
@@ -73,7 +73,9 @@ class Catalogue:
         crash_point("catalogue.before")
         folder.write(
             folder.segments(self.campaign) / CATALOGUE,
-            canonical_json({"layout": LAYOUT, "segments": segments, "parts": parts}),
+            orjson.dumps(
+                {"layout": LAYOUT, "segments": segments, "parts": parts}, option=orjson.OPT_SORT_KEYS
+            ),
         )
         crash_point("catalogue.after")
 
@@ -82,7 +84,7 @@ def load_catalogue(folder: Folder, campaign: str) -> Catalogue:
     """The campaign's catalogue; an empty one where there is none of this layout, so that all is projected."""
     path = folder.segments(campaign) / CATALOGUE
     try:
-        found = _parse(campaign, json.loads(path.read_bytes()))
+        found = _parse(campaign, orjson.loads(path.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         found = None
     return found or Catalogue(campaign)
