@@ -47,7 +47,7 @@ def verify_ledger(ledger: Ledger) -> list[Finding]:
 
 
 def _verify_warehouse(ledger: Ledger) -> list[Finding]:
-    """By digests, which cost little; where those are right, by contents: who writes files can write digests."""
+    """By digests, which cost little; where those are right, by contents: digests can be written too."""
     return ledger.warehouse.verify() or ledger.warehouse.compare_with_log()
 
 
