@@ -214,8 +214,8 @@ def _model_config(entry: _Model, where: str) -> ModelConfig:
 def _workload(entry: _Workload, where: str, folder: Path | None) -> WorkloadSpec:
     """The spec as it goes to the manifest.
 
-    A file is named from its folder, so that any process finds it, and bound by its digest: another file in its
-    place is refused when the cell is to run.
+    A file is named from its folder, so that any process finds it, and bound by its digest: another file in
+    its place is refused when the cell is to run.
     """
     parameters = dict(entry.parameters)
     try:
