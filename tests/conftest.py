@@ -1,5 +1,6 @@
 """Fixtures that every floor's tests share, and the pass of slow tests in the time that there is."""
 
+import signal
 import time
 from pathlib import Path
 
@@ -30,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         help="begin no test that would not end in so many seconds, by its mark slow(seconds=...)",
     )
+
+
+def pytest_configure() -> None:
+    """Programs started by tests hear Ctrl-C, also where this process was started in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _place(item: pytest.Item) -> int:
