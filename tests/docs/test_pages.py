@@ -31,6 +31,7 @@ NOT_RUN = {
     ("docs/tutorial.md", "source .venv/bin/activate"),
     ("docs/how-to/own-device.md", "layoutledger campaign run h200-single"),
     ("docs/how-to/own-device.md", "layoutledger register cpu-quick h200-single"),
+    ("mlruns.example/README.md", "layoutledger quickstart --store FOLDER"),
 }
 """Page and first command of each block that is not run; why stands in its mark."""
 
