@@ -1,6 +1,6 @@
 """Rebuild, refresh and the worked questions over a large ledger that the real writer wrote.
 
-    python benchmarks/warehouse.py --events 1000000 --store /tmp/ledger-1m
+    python benchmarks/warehouse.py --events 1000000 --store ledger-1m
 
 Refresh is measured after each of several new segments, at a tenth of the size and at the full size: it
 should not depend on it. A store that is there already is grown further.

@@ -1,16 +1,14 @@
 """The main job through the program itself, on cells measured for real."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from planner import OutsideDomainWarning, ParallelShape, RuntimeFacts, load
+from tests.program import run_program
 
 CAMPAIGN = """
 campaign = "small"
@@ -49,25 +47,6 @@ workloads = ["grpo-a"]
 models = ["small"]
 shapes = ["tp2cp1", "tp1cp2"]
 """
-
-
-def run_program(folder, *arguments, code=0):
-    """Run `layoutledger ARGUMENTS` on the ledger in a folder, as a process of its own; what it prints."""
-    environment = os.environ | {
-        "LAYOUTLEDGER_STORE": str(folder / "ledger"),
-        "LAYOUTLEDGER_CACHE": str(folder / "cache"),
-        "OMP_NUM_THREADS": "1",
-    }
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    done = subprocess.run(
-        [sys.executable, "-m", "tracker", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=400,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,14 @@
 """A user's own token groups through the program: measured under an adaptive rule, no token left behind."""
 
 import json
-import os
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from tests.program import run_program
 
 CAMPAIGN = """
 campaign = "own"
@@ -39,25 +38,6 @@ groups = [0, 1]
 """
 
 
-def program(folder, *arguments, code=0):
-    """Run `layoutledger ARGUMENTS` as a process of its own."""
-    environment = os.environ | {
-        "LAYOUTLEDGER_STORE": str(folder / "ledger"),
-        "LAYOUTLEDGER_CACHE": str(folder / "cache"),
-        "OMP_NUM_THREADS": "1",
-    }
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    done = subprocess.run(
-        [sys.executable, "-m", "tracker", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=400,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout if code == 0 else done.stdout + done.stderr
-
-
 def written_corpus(folder) -> tuple[list[list[int]], list[str]]:
     """Both files, with two groups each: the rows of ids, and every hash that stands in the other."""
     draw = random.Random(3)
@@ -83,14 +63,14 @@ def traces(rows: list[list[int]], words: list[str]) -> list[bytes]:
 def test_own_rows_are_measured_end_early_and_leave_no_token_behind(tmp_path):
     rows, words = written_corpus(tmp_path)
     (tmp_path / "own.toml").write_text(CAMPAIGN)
-    program(tmp_path, "campaign", "run", tmp_path / "own.toml")
-    program(tmp_path, "push")
-    cells = json.loads(program(tmp_path, "campaign", "status", "own", "--json"))
+    run_program(tmp_path, "campaign", "run", tmp_path / "own.toml")
+    run_program(tmp_path, "push")
+    cells = json.loads(run_program(tmp_path, "campaign", "status", "own", "--json"))
     assert [cell["state"] for cell in cells] == ["completed"] * 4
     assert {cell["stopped"] for cell in cells} <= {"separated", "budget"}
     assert all(0 <= cell["rounds_saved"] <= 5 for cell in cells)
     shapes = json.loads(
-        program(
+        run_program(
             tmp_path,
             "sql",
             "--json",
@@ -124,10 +104,10 @@ def test_a_corpus_that_changed_after_it_was_registered_fails_its_cells_and_no_ot
     original = (tmp_path / "ids.jsonl").read_text()
     (tmp_path / "ids.jsonl").write_text(original + "\n[1, 2]")
     (tmp_path / "hashes.parquet").rename(tmp_path / "moved.parquet")
-    said = program(tmp_path, "campaign", "resume", "own", code=8)
+    said = run_program(tmp_path, "campaign", "resume", "own", code=8)
     assert "missing_corpus" in said
     ask = "SELECT cell[:3] AS cell, kind, message FROM failures ORDER BY cell"
-    failures = json.loads(program(tmp_path, "sql", "--json", ask))
+    failures = json.loads(run_program(tmp_path, "sql", "--json", ask))
     assert {failure["kind"] for failure in failures} == {"missing_corpus"}
     reasons = {failure["cell"]: failure["message"] for failure in failures}
     assert "is not the one that was registered" in reasons["ids"]
@@ -135,6 +115,6 @@ def test_a_corpus_that_changed_after_it_was_registered_fails_its_cells_and_no_ot
 
     (tmp_path / "ids.jsonl").write_text(original)
     (tmp_path / "moved.parquet").rename(tmp_path / "hashes.parquet")
-    program(tmp_path, "campaign", "resume", "own")
-    cells = json.loads(program(tmp_path, "campaign", "status", "own", "--json"))
+    run_program(tmp_path, "campaign", "resume", "own")
+    cells = json.loads(run_program(tmp_path, "campaign", "status", "own", "--json"))
     assert [(cell["state"], cell["failed_attempts"]) for cell in cells] == [("completed", 1)] * 4
