@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -86,14 +86,14 @@ class SelectionSegments:
             except Exception as error:
                 self._fail(error, len(rows))
                 return
-            self._count(recorded=len(rows))
             self.trouble, self._retry_s = None, FIRST_RETRY_S
+            self._count(recorded=len(rows))
         if self._writer is not None and self._is_due(self._writer):
             self.end(dropped)
 
     def end(self, dropped: int) -> None:
         """Seal the segment, its closing event last; without one, only losses are worth a segment."""
-        self.totals = replace(self.totals, dropped=dropped)
+        self._count(dropped=dropped)
         fresh = self._fresh()
         if self._writer is None and not any(fresh[name] for name in ("dropped", "unwritten", "refused")):
             return
@@ -123,7 +123,6 @@ class SelectionSegments:
 
     def _fail(self, error: Exception, lost: int) -> None:
         """A later segment's closing event tells of the loss."""
-        self._count(unwritten=lost)
         if self.trouble is None:
             _logger.warning("observations are not recorded: %s", error)
         self.trouble = str(error)
@@ -133,6 +132,8 @@ class SelectionSegments:
             self._writer = None
         self._retry_at = monotonic() + self._retry_s
         self._retry_s = min(2 * self._retry_s, LAST_RETRY_S)
+        # Last, as on success: whoever sees the count sees the trouble that goes with it.
+        self._count(unwritten=lost)
 
     def _count(
         self, *, recorded: int = 0, unwritten: int = 0, refused: int = 0, dropped: int | None = None

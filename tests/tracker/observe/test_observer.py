@@ -9,6 +9,7 @@ from schemas import InvalidInputError, SelectionObserved, SelectionsClosed
 from tracker.log import Disk, Log, read_segment, recover
 from tracker.log._disk import unavailable
 from tracker.observe import ObserverCounts, SelectionObserver
+from tracker.observe._rows import selection_row
 from tracker.observe._segments import SelectionSegments
 
 MADE = """
@@ -65,8 +66,8 @@ class Hanging(Disk):
         super().sync(handle, path)
 
 
-def over(store, disk: Disk, **more) -> SelectionSegments:
-    return SelectionSegments(store, "production", log=Log(store, disk=disk, sync_events=1), **more)
+def over(store, disk: Disk, kind=SelectionSegments, **more) -> SelectionSegments:
+    return kind(store, "production", log=Log(store, disk=disk, sync_events=1), **more)
 
 
 def test_what_is_told_is_in_the_log_in_order(tmp_path, plan):
@@ -128,6 +129,21 @@ def test_a_full_disk_never_reaches_the_trainer_and_later_segments_tell_the_loss(
     seen, (closed,) = told(tmp_path)
     assert [each.ms for each in seen] == [1, 3]
     assert (closed.observed, closed.recorded, closed.unwritten) == (3, 2, 1)
+
+
+def test_whoever_sees_a_count_sees_the_trouble_that_goes_with_it(tmp_path, plan):
+    class Watched(SelectionSegments):
+        def _count(self, **more):
+            super()._count(**more)
+            states.append((self.totals.recorded, self.totals.unwritten, self.trouble is not None))
+
+    states = []
+    disk = Full()
+    segments = over(tmp_path, disk, kind=Watched)
+    row = selection_row(time.time_ns(), plan, 1.0, None, None, model="layout-cost")
+    for disk.full in (False, True, False):
+        segments.write([row], refused=0, dropped=0)
+    assert list(dict.fromkeys(states)) == [(0, 0, False), (1, 0, False), (1, 1, True), (2, 1, False)]
 
 
 def test_a_disk_that_hangs_holds_up_neither_the_step_nor_the_exit(tmp_path, plan):
