@@ -5,6 +5,14 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Load is no failure, and a run must not differ from the next; `--hypothesis-profile explore` looks on.
+settings.register_profile(
+    "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("explore", settings.get_profile("house"), derandomize=False, max_examples=500)
+settings.load_profile("house")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -26,7 +26,7 @@ def plans(rows: list[list[int]], chunk: int) -> list[tuple[PackedRows, DeltaPlan
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 8])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ROWS)
 def test_a_tokens_window_ends_with_the_three_tokens_before_it_and_itself(chunk, rows):
     for packed, plan in plans(rows, chunk):
@@ -43,7 +43,7 @@ def test_a_tokens_window_ends_with_the_three_tokens_before_it_and_itself(chunk, 
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 8])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ROWS)
 def test_walking_the_levels_hands_each_chunk_all_that_its_row_read_before(chunk, rows):
     """The scan run with lists of tokens as states: a chunk begins with exactly its row's earlier tokens."""

@@ -18,7 +18,7 @@ def every_packing(rows: list[list[int]]) -> list[PackedRows]:
     return [pack_rows(rows, c.layout) for c in mandatory_candidates(build_prefix_tree(rows))]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROWS)
 def test_each_row_reads_its_tokens_at_its_positions_along_its_path(rows):
     for packed in every_packing(rows):
@@ -28,7 +28,7 @@ def test_each_row_reads_its_tokens_at_its_positions_along_its_path(rows):
             assert packed.positions[index].tolist() == list(range(len(tokens)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROWS)
 def test_targets_are_all_rows_next_tokens_counted(rows):
     for packed in every_packing(rows):
@@ -43,7 +43,7 @@ def test_targets_are_all_rows_next_tokens_counted(rows):
         assert packed.total_targets == sum(len(row) - 1 for row in rows)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROWS, st.integers(1, 4))
 def test_history_is_what_any_row_of_the_segment_read_before_it(rows, width):
     for packed in every_packing(rows):
@@ -52,7 +52,7 @@ def test_history_is_what_any_row_of_the_segment_read_before_it(rows, width):
             assert packed.history(index, width).tolist() == [-1] * (width - len(before)) + before
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROWS)
 def test_levels_are_contiguous_and_parents_come_first(rows):
     for packed in every_packing(rows):

@@ -37,7 +37,7 @@ def local_index(plan: ShardPlan, cp: int, rank: int) -> list[int]:
 
 
 @pytest.mark.parametrize("cp", [1, 2, 4])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ROWS)
 def test_every_packed_token_is_held_once_with_its_position_and_shards_are_equally_long(cp, rows):
     packed = pack_rows(rows, mandatory_candidates(build_prefix_tree(rows))[-1].layout)
@@ -54,7 +54,7 @@ def test_every_packed_token_is_held_once_with_its_position_and_shards_are_equall
 
 
 @pytest.mark.parametrize("cp", [1, 2, 4])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ROWS)
 def test_a_token_sees_the_tokens_of_its_row_up_to_itself(cp, rows):
     for candidate in mandatory_candidates(build_prefix_tree(rows)):
@@ -78,7 +78,7 @@ def test_a_token_sees_the_tokens_of_its_row_up_to_itself(cp, rows):
 
 
 @pytest.mark.parametrize(("tp", "cp"), [(1, 1), (2, 1), (1, 2), (2, 2)])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ROWS)
 def test_the_ranks_targets_are_the_batchs_targets_once(tp, cp, rows):
     packed = pack_rows(rows, mandatory_candidates(build_prefix_tree(rows))[0].layout)

@@ -20,7 +20,7 @@ def visible(packed: PackedRows, rows: int) -> set[tuple[int, int]]:
     return pairs
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_a_query_sees_what_stands_before_it_in_a_row_in_whatever_order_tokens_lie(rows, random):
     for candidate in mandatory_candidates(build_prefix_tree(rows)):

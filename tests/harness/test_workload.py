@@ -147,7 +147,7 @@ def test_hashes_give_other_tokens_on_the_very_tree_of_the_hashes(tmp_path) -> No
 HASHED_ROWS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=7)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(HASHED_ROWS)
 def test_any_tree_of_hashes_is_kept(hashed) -> None:
     with tempfile.TemporaryDirectory() as folder:

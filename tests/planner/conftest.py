@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from planner import DeviceClass, ModelGeometry, ParallelShape, RuntimeFacts, ScoringFacts
@@ -19,10 +18,6 @@ from tests.planner.bundles import (
     Written,
 )
 from tests.planner.bundles import write_bundle as write_bundle_into
-
-# A busy machine is no failure, and a run must not differ from the next.
-settings.register_profile("planner", deadline=None, derandomize=True)
-settings.load_profile("planner")
 
 GOLDEN_FACTS = [
     ScoringFacts(1, 1, 32, 24, True),

@@ -68,7 +68,7 @@ def test_the_runners_of_a_shipped_campaign_measure_exactly_its_cells(
     assert read.differences(manifest) == ()
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20)
 @example(workloads=ODD, model="m", title="", cells_per_job=7)
 @given(
     workloads=st.lists(names, min_size=1, max_size=4, unique=True),
@@ -86,7 +86,7 @@ def test_names_of_any_characters_are_read_back_as_they_were(
         assert sorted(read.cells) == sorted(plan.keys)
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4)
 @given(more=st.lists(names, max_size=3), title=names, cells_per_job=st.sampled_from([None, 3]))
 def test_bash_itself_passes_on_exactly_these_names(manifest, run_script, more, title, cells_per_job) -> None:
     plan = manifest(list(dict.fromkeys([*ODD, *more])), [{}, {"cp": 2}], model="m $x 'y'", title=title)

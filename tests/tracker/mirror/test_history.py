@@ -141,5 +141,5 @@ class MirroredHistory(RuleBasedStateMachine):
 
 TestMirroredHistory = pytest.mark.slow(MirroredHistory.TestCase)
 TestMirroredHistory.settings = settings(
-    max_examples=6, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=6, stateful_step_count=12, suppress_health_check=list(HealthCheck)
 )

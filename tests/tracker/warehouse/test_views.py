@@ -54,7 +54,7 @@ def test_a_median_is_the_exact_one_of_usable_measured_samples(recorder, warehous
     ) == [("depth_one", median, 4, (0.7 - 0.1) / median * 100, 0.1, 0.7)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=12))
 def test_usable_medians_is_statistics_median(values):
     with duckdb.connect() as connection:
