@@ -5,6 +5,7 @@ from harness._environment import cpu_device_class, environment_record, source_di
 from harness._job import AutomaticChoice
 from harness._recorder import Attempt, Recorder
 from harness._runner import CampaignSummary, CellProgress, run_campaign
+from harness._stall import stalled
 from harness._workload import generate_rows, rows_digest
 from harness.engines import Engine, open_engine
 
@@ -27,4 +28,5 @@ __all__ = [
     "rows_digest",
     "run_campaign",
     "source_digest",
+    "stalled",
 ]

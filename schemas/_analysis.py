@@ -72,6 +72,17 @@ class CellJudged(Record):
     unusable: dict[str, int] = Field(
         default_factory=dict, description="its other samples by reason, warm-up among them"
     )
+    stalls: int | None = Field(
+        default=None,
+        ge=0,
+        description="usable samples far above their candidate's median; null where not told",
+    )
+    drift_pct: float | None = Field(
+        default=None, description="change from the first round to the last, percent; null where not told"
+    )
+    drifting: bool | None = Field(
+        default=None, description="whether that is more than chance and a tie; null where not told"
+    )
     failures: tuple[AttemptFailure, ...] = ()
     exclusion: CertifiedExclusion | None = None
     candidates: tuple[JudgedCandidate, ...] = ()

@@ -188,7 +188,8 @@ LEFT JOIN attempts ON attempts.campaign = cells.campaign AND attempts.cell = cel
 LEFT JOIN attempt_drift AS drift ON drift.campaign = cells.campaign AND drift.cell = cells.cell
     AND drift.attempt = cells.attempt
 LEFT JOIN (
-    SELECT campaign, cell, attempt, count(*) AS samples FROM stalls GROUP BY campaign, cell, attempt
+    SELECT campaign, cell, attempt, count(*) AS samples FROM stalls WHERE usable
+    GROUP BY campaign, cell, attempt
 ) AS stalled ON stalled.campaign = cells.campaign AND stalled.cell = cells.cell
     AND stalled.attempt = cells.attempt
 ORDER BY cells.campaign, cells.position NULLS LAST, cells.cell

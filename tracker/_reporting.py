@@ -1,9 +1,10 @@
 """A campaign's report as the ledger has it now, written to a file."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from schemas import FitCompleted, Manifest, StoreUnavailableError
+from schemas import CellJudged, FitCompleted, Manifest, StoreUnavailableError
 from tracker._analysis import judge_told
 from tracker._ledger import Ledger
 from tracker._story import tell_cells
@@ -90,7 +91,12 @@ def campaign_facts(ledger: Ledger, campaign: str) -> ReportFacts:
     analysed = any(event.type == "fit.analysed" for event in events)
     facts = facts_of_events(events) if analysed else _bare(ledger, manifest, fit_id, result)
     since = set(ledger.evidence_segments(campaign)) - set(result.evidence.segments)
-    return replace(facts, segments_since=len(since), decisions=_decisions(ledger, campaign))
+    return replace(
+        facts,
+        cells=_with_steadiness(ledger, campaign, facts.cells, result.evidence.segments),
+        segments_since=len(since),
+        decisions=_decisions(ledger, campaign),
+    )
 
 
 def _unfitted(ledger: Ledger, manifest: Manifest) -> ReportFacts:
@@ -118,6 +124,22 @@ def _bare(ledger: Ledger, manifest: Manifest, fit_id: str, result: FitCompleted)
         _unfitted(ledger, manifest),
         cells=judge_told(told, cells, result.table, {}),
         fit=FitFacts(fit_id, result, None),
+    )
+
+
+def _with_steadiness(
+    ledger: Ledger, campaign: str, cells: tuple[CellJudged, ...], segments: Sequence[str]
+) -> tuple[CellJudged, ...]:
+    """The cells with drift and stalls from their evidence, where the fit was recorded without them."""
+    if any(cell.drift_pct is not None for cell in cells):
+        return cells
+    told = {cell.cell: cell for cell in tell_cells(ledger, campaign, segments)}
+    names = ("stalls", "drift_pct", "drifting")
+    return tuple(
+        cell.model_copy(update={name: getattr(told[cell.cell], name) for name in names})
+        if cell.cell in told
+        else cell
+        for cell in cells
     )
 
 

@@ -16,10 +16,18 @@ Row = dict[str, Any]
 
 CELLS = """
 SELECT cells.cell, cells.state, cells.expected, cells.held_out, cells.attempts,
-    cells.usable_samples AS usable, attempts.identity, attempts.fingerprint
+    cells.usable_samples AS usable, attempts.identity, attempts.fingerprint,
+    CASE WHEN drift.attempt IS NOT NULL THEN coalesce(stalled.samples, 0) END AS stalls,
+    drift.change_pct AS drift_pct, drift.drifting
 FROM cells
 LEFT JOIN attempts ON attempts.campaign = cells.campaign AND attempts.attempt = cells.attempt
     AND attempts.cell = cells.cell
+LEFT JOIN (FROM attempt_drift WHERE campaign = $campaign) AS drift
+    ON drift.attempt = cells.attempt AND drift.cell = cells.cell
+LEFT JOIN (
+    SELECT attempt, cell, count(*) AS samples FROM stalls WHERE campaign = $campaign AND usable
+    GROUP BY attempt, cell
+) AS stalled ON stalled.attempt = cells.attempt AND stalled.cell = cells.cell
 WHERE cells.campaign = $campaign
 ORDER BY position NULLS LAST, cells.cell
 """
@@ -66,6 +74,7 @@ def tell_cells(
         CellJudged.parse(
             {
                 **row,
+                "drift_pct": None if row["drift_pct"] is None else percent(row["drift_pct"]),
                 "unusable": {each["reason"]: each["samples"] for each in unusable.get(row["cell"], ())},
                 "failures": [_failure(each).plain() for each in failures.get(row["cell"], ())],
                 "exclusion": next(iter(exclusions.get(row["cell"], ())), None),

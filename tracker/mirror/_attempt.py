@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from schemas import AUTOMATIC, CellCompleted, CellDescribed, CellFailed, CellStarted, Event, SampleRecorded
 from tracker._markdown import escape_markdown
 from tracker.mirror._notes import markdown_table
 from tracker.mirror._run_plan import safe_key
+from tracker.mirror._steadiness import find_drift, find_stalls, steadiness_label, steadiness_words
 from tracker.mirror._told import FAILED, FINISHED, KILLED, Told, payloads, point, table
 from tracker.mlflow_store import MetricPoint
 
@@ -34,6 +36,7 @@ def describe_attempt(events: Sequence[Event]) -> Told | None:
             ("candidate", "median_ms", "spread_pct", "regret_pct", "usable"), rows
         )
     params, ended = _adaptive_end(completed)
+    steady = _steadiness([sample for _, sample in samples], events[-1])
     if failed and failed[0][1].log_tail:
         texts["log-tail.txt"] = failed[0][1].log_tail
     if started:
@@ -42,14 +45,15 @@ def describe_attempt(events: Sequence[Event]) -> Told | None:
         name=_name(cell, number, verdict, status),
         verdict=verdict,
         status=status,
-        note=_note(cell, number, verdict, failed, rows),
+        note=_note(cell, number, verdict, failed, rows, steady.words),
         params={
             **_identity(started),
             **_described(payloads(events, "cell.described", CellDescribed)),
             **params,
+            "unsteady": steady.label,
             **({"fastest": _fastest(rows)} if completed else {}),
         },
-        metrics=[*metrics, *ended],
+        metrics=[*metrics, *ended, *steady.metrics],
         texts=texts,
     )
 
@@ -75,6 +79,23 @@ def _adaptive_end(
                 point(event, "rounds_saved", end.saved),
             ]
     return {}, []
+
+
+@dataclass(frozen=True, slots=True)
+class _Steadiness:
+    """What is told of how steady an attempt was; label and words are empty where nothing stands out."""
+
+    label: str
+    words: str
+    metrics: Sequence[MetricPoint]
+
+
+def _steadiness(samples: Sequence[SampleRecorded], end: Event) -> _Steadiness:
+    drift, stalls = find_drift(samples), find_stalls(samples)
+    metrics = [point(end, "stalls", len(stalls))] if samples else []
+    if drift is not None:
+        metrics += [point(end, "drift_pct", drift.change_pct), point(end, "drift_chance", drift.chance)]
+    return _Steadiness(steadiness_label(drift, stalls), steadiness_words(drift, stalls), metrics)
 
 
 def _identity(started: Sequence[tuple[Event, CellStarted]]) -> dict[str, str]:
@@ -166,6 +187,7 @@ def _note(
     verdict: str,
     failed: Sequence[tuple[Event, CellFailed]],
     rows: Sequence[Sequence[object]],
+    steadiness: str,
 ) -> str:
     lines = [
         f"Attempt {escape_markdown(number)} of cell {escape_markdown(cell)}: **{escape_markdown(verdict)}**."
@@ -186,7 +208,7 @@ def _note(
                 ],
             )
         )
-    return "\n\n".join(lines)
+    return "\n\n".join([*lines, steadiness] if steadiness else lines)
 
 
 def _failure(failed: CellFailed) -> str:

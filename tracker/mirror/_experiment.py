@@ -16,6 +16,7 @@ _COLUMNS = (
     "tags.`ledger.kind`",
     "tags.`ledger.verdict`",
     "params.`fastest`",
+    "params.`unsteady`",
     "params.`tp`",
     "params.`cp`",
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from schemas import digest_bytes, digest_file, digest_json
 from tracker.mlflow_store import MetricPoint
 
-PROJECTION = "3"
+PROJECTION = "4"
 """Changes with what the mirror writes of an unchanged segment."""
 
 SEGMENT_TAG = "ledger.segment"

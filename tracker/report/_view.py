@@ -97,6 +97,9 @@ class Totals:
         unusable: samples that do not count, by reason.
         spread_pct: median spread over all candidates; None without any.
         failures: failed attempts, resolved ones too.
+        steadiness_told: of how many cells it is known whether they drifted or stalled.
+        drifting: cells whose times changed over their rounds by more than chance and a tie.
+        stalls: usable samples far above their candidate's median.
     """
 
     states: Mapping[str, int]
@@ -110,6 +113,9 @@ class Totals:
     unusable: Mapping[str, int]
     spread_pct: float | None
     failures: int
+    steadiness_told: int
+    drifting: int
+    stalls: int
 
     @property
     def complete(self) -> bool:
@@ -137,6 +143,9 @@ def totals(cells: Sequence[CellJudged]) -> Totals:
         unusable=dict(sorted(unusable.items())),
         spread_pct=median(spreads) if spreads else None,
         failures=sum(len(cell.failures) for cell in cells),
+        steadiness_told=sum(cell.drift_pct is not None for cell in cells),
+        drifting=sum(bool(cell.drifting) for cell in cells),
+        stalls=sum(cell.stalls or 0 for cell in cells),
     )
 
 

@@ -1,6 +1,7 @@
 """The report tells what the events tell, changes nothing whatever they hold, and is the same page again."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -301,3 +302,39 @@ def test_what_a_fit_saw_of_each_cell_can_be_asked(ledger, recorded):
         told = cells[row["cell"]].selection
         assert (row["selected"], row["best"], row["hand_set"]) == (told.selected, told.best, told.hand_set)
         assert (row["regret_pct"], row["hand_set_regret_pct"]) == (told.regret_pct, told.hand_set_regret_pct)
+
+
+def test_how_steady_each_attempt_was_is_told(campaigns, tmp_path):
+    ledger, plan = Ledger(tmp_path / "ledger"), campaigns.known_manifest()
+    open_campaign(ledger, plan)
+    for cell, rounds in zip(
+        plan.cells,
+        (
+            (1.0, 1.01, 0.99, 1.0, 1.005),
+            (1.0, 1.01, 0.99, 1.0, 7.0),
+            tuple(1.04**number for number in range(8)),
+        ),
+        strict=True,
+    ):
+        campaigns.record_cell(ledger, "known", cell, rounds=rounds)
+    facts = campaign_facts(ledger, "known")
+    calm, stalled, drifting = facts.cells
+    assert (calm.drifting, calm.stalls) == (False, 0)
+    assert (stalled.drifting, stalled.stalls) == (False, len(stalled.candidates))
+    assert (drifting.drifting, drifting.stalls) == (True, 0)
+    page = Page(render_report(facts))
+    assert "1 of 3 cells grew slower or faster" in page.text
+    assert "+31.6" in [cell for row in page.rows if row[0] == drifting.cell for cell in row]
+
+
+def test_a_fit_recorded_without_it_says_how_steady_its_attempts_were_all_the_same(
+    ledger, recorded, monkeypatch
+):
+    events = read_segment(ledger.log.find(recorded.id).path)
+    now = facts_of_events(events)
+    assert {cell.drifting for cell in now.cells} == {False}
+    bare = dict.fromkeys(("stalls", "drift_pct", "drifting"))
+    older = replace(now, cells=tuple(cell.model_copy(update=bare) for cell in now.cells))
+    assert "grew slower" not in render_report(older)
+    monkeypatch.setattr("tracker._reporting.facts_of_events", lambda events: older)
+    assert campaign_facts(ledger, "known").cells == now.cells
