@@ -22,7 +22,7 @@ from planner._score import (
     term_contributions,
 )
 from planner._select import Selection, select_layout
-from planner._terms import TERMS, WORK_PER_US, Quantity, Term
+from planner._terms import TABLE_WORK_PER_US, TERMS, WORK_PER_US, Quantity, Term
 from planner._tree import PrefixTree, Segment, build_prefix_tree
 from planner._version import CoefficientVersion, OutsideDomainWarning, Scoring, Table
 
@@ -50,6 +50,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "BUNDLE_DIGEST_TAG",
     "SEGMENT_THRESHOLDS",
+    "TABLE_WORK_PER_US",
     "TERMS",
     "WORK_PER_US",
     "Candidate",

@@ -1,46 +1,55 @@
 """A plan in words: tables for a console; loaded when a plan is explained."""
 
-from typing import TYPE_CHECKING
-
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from planner._layout import Layout
-    from planner._planner import Plan
+from planner._layout import Layout
+from planner._select import Selection
+from planner._version import Scoring
 
 REFINED = "refined"
 LISTED_SEGMENTS = 40
 
 
-def explanation(plan: "Plan") -> Group:
-    """Return the headline, the picks side by side, the terms, and the physical segments."""
-    return Group(_headline(plan), _picks(plan), _terms(plan), _segments(plan))
+def explanation(selection: Selection, version_1: Selection, scoring: Scoring) -> Group:
+    """Return the headline, the picks side by side, the terms, and the physical segments.
+
+    Args:
+        selection: the pick.
+        version_1: what version 1 picks for the same tree.
+        scoring: the table that both are priced by.
+    """
+    picked = selection.layout
+    return Group(
+        _headline(selection, scoring),
+        _picks(selection, version_1, scoring),
+        _terms(picked, scoring),
+        _segments(picked),
+    )
 
 
-def _headline(plan: "Plan") -> Text:
-    scoring, tree = plan.scoring, plan.tree
+def _headline(selection: Selection, scoring: Scoring) -> Text:
+    layout, tree = selection.layout, selection.layout.tree
     text = Text(
         f"{tree.row_count} rows, {tree.token_count:,} tokens, {len(tree.decisions)} decisions: "
-        f"{plan.layout.packed_tokens:,} tokens packed, {plan.predicted_us:,.1f} us predicted by "
-        f"table {scoring.table_id} ({plan.selection.search} search)"
+        f"{layout.packed_tokens:,} tokens packed, {scoring.microseconds(selection.score[0]):,.1f} us "
+        f"predicted by table {scoring.table_id} ({selection.search} search)"
     )
     for table, refusal in scoring.refusals:
         text.append(f"\n{table} does not apply: {refusal}")
     return text
 
 
-def _picks(plan: "Plan") -> Table:
-    """The pick, version 1's pick and no sharing, all priced by the plan's table."""
+def _picks(selection: Selection, version_1: Selection, scoring: Scoring) -> Table:
+    """The pick, version 1's pick and no sharing, all priced by the one table."""
     table = Table(title="layouts")
     for name in ("layout", "label", "shared", "packed tokens", "segments", "levels", "predicted us"):
         table.add_column(name, justify="left" if name in ("layout", "label") else "right", overflow="fold")
-    version_1 = plan.version_1
     rows = (
-        ("picked", plan.layout, plan.selection.labels),
+        ("picked", selection.layout, selection.labels),
         ("version 1 would pick", version_1.layout, version_1.labels),
-        ("no sharing", _no_sharing(plan), ("no_sharing",)),
+        ("no sharing", _no_sharing(selection.layout), ("no_sharing",)),
     )
     for name, layout, labels in rows:
         table.add_row(
@@ -50,35 +59,36 @@ def _picks(plan: "Plan") -> Table:
             f"{layout.packed_tokens:,}",
             str(layout.segment_count),
             str(layout.max_depth),
-            f"{plan.predicted_us_of(layout):,.1f}",
+            f"{scoring.predicted_us(layout):,.1f}",
         )
     return table
 
 
-def _terms(plan: "Plan") -> Table:
+def _terms(layout: Layout, scoring: Scoring) -> Table:
     """Each term's microseconds, and what no sharing would have paid for it."""
     table = Table(title="why")
     table.add_column("term")
     for name in ("us", "share", "without sharing"):
         table.add_column(name, justify="right")
-    unshared = plan.contributions_of(_no_sharing(plan))
-    paid = {name: us for name, us in plan.contributions.items() if us or unshared[name]}
+    unshared, own = scoring.contributions_us(_no_sharing(layout)), scoring.contributions_us(layout)
+    whole = sum(own.values())
+    paid = {name: us for name, us in own.items() if us or unshared[name]}
     for name, us in sorted(paid.items(), key=lambda item: (-item[1], item[0])):
-        share = us / plan.predicted_us if plan.predicted_us else 0.0
+        share = us / whole if whole else 0.0
         table.add_row(name, f"{us:,.1f}", f"{share:.1%}", f"{unshared[name]:,.1f}")
     return table
 
 
-def _segments(plan: "Plan") -> Table:
+def _segments(layout: Layout) -> Table:
     table = Table(title="segments")
     for name in ("#", "parent", "start", "end", "level", "rows"):
         table.add_column(name, justify="right")
-    for index, segment in enumerate(plan.segments[:LISTED_SEGMENTS]):
+    for index, segment in enumerate(layout.segments[:LISTED_SEGMENTS]):
         parent = "-" if segment.parent is None else str(segment.parent)
         place = (str(index), parent, f"{segment.start:,}", f"{segment.end:,}", str(segment.level))
         table.add_row(*place, _row_numbers(segment.rows))
-    if len(plan.segments) > LISTED_SEGMENTS:
-        table.caption = f"and {len(plan.segments) - LISTED_SEGMENTS} more"
+    if len(layout.segments) > LISTED_SEGMENTS:
+        table.caption = f"and {len(layout.segments) - LISTED_SEGMENTS} more"
     return table
 
 
@@ -87,5 +97,5 @@ def _row_numbers(rows: tuple[int, ...]) -> str:
     return shown if len(rows) <= 6 else f"{shown}, ... ({len(rows)})"
 
 
-def _no_sharing(plan: "Plan") -> "Layout":
-    return type(plan.layout)(plan.tree, 0)
+def _no_sharing(layout: Layout) -> Layout:
+    return Layout(layout.tree, 0)

@@ -1,25 +1,29 @@
 """A plan as a figure of its tree; loaded when a figure is asked for."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-if TYPE_CHECKING:
-    from planner._planner import Plan
-    from planner._tree import PrefixTree
+from planner._layout import Layout
+from planner._tree import PrefixTree
 
 SHARED, REPLAYED, ALONE = "#4878a8", "#e8eef5", "#c9c9c9"
 LARGEST_HEIGHT_IN = 24.0
 
 
-def tree_figure(plan: "Plan") -> Figure:
-    """Draw the tree over token positions: rows downwards in tree order, shared segments filled once."""
-    tree = plan.tree
+def tree_figure(layout: Layout, predicted_us: float) -> Figure:
+    """Draw the tree over token positions: rows downwards in tree order, shared segments filled once.
+
+    Args:
+        layout: what is shared of its tree.
+        predicted_us: its predicted time in microseconds, for the title.
+    """
+    tree = layout.tree
     height = min(LARGEST_HEIGHT_IN, 1.6 + 0.18 * tree.row_count)
     figure: Any = Figure(figsize=(9.0, height), layout="constrained")
     axes: Any = figure.add_subplot()
-    shared = set(plan.decisions)
+    shared = set(layout.decisions)
     for (start, end, top, count), node in zip(_boxes(tree), range(len(tree)), strict=True):
         color = SHARED if node in shared else REPLAYED if count > 1 else ALONE
         axes.add_patch(
@@ -30,8 +34,8 @@ def tree_figure(plan: "Plan") -> Figure:
     axes.set_xlabel("token position")
     axes.set_ylabel("rows, in tree order")
     axes.set_title(
-        f"{plan.layout.packed_tokens:,} of {tree.token_count:,} tokens computed, "
-        f"{plan.layout.max_depth} levels, {plan.predicted_us:,.0f} us predicted"
+        f"{layout.packed_tokens:,} of {tree.token_count:,} tokens computed, "
+        f"{layout.max_depth} levels, {predicted_us:,.0f} us predicted"
     )
     legend = ((SHARED, "shared"), (REPLAYED, "replayed by what follows"), (ALONE, "of one row"))
     figure.legend(
@@ -42,6 +46,6 @@ def tree_figure(plan: "Plan") -> Figure:
     return figure
 
 
-def _boxes(tree: "PrefixTree") -> list[tuple[int, int, int, int]]:
+def _boxes(tree: PrefixTree) -> list[tuple[int, int, int, int]]:
     """Start, end, first row in tree order and number of rows of every segment."""
     return [(segment.start, segment.end, segment.first_row, segment.row_count) for segment in tree.segments]

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from planner._domain import RuntimeFacts
 from planner._facts import LayoutFeatures
 from planner._layout import Layout, LayoutSegment
-from planner._score import hand_set_contributions, term_contributions
 from planner._select import Search, Selection, select_layout
-from planner._terms import WORK_PER_US
 from planner._tree import PrefixTree, build_prefix_tree
 from planner._version import CoefficientVersion, Scoring
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group as RichGroup
 
-MILLI = 1000
 CACHED_PLANS = 256
 
 
@@ -61,7 +58,7 @@ class Plan:
     @property
     def predicted_us(self) -> float:
         """Predicted microseconds of a step, as far as the table's terms count them."""
-        return self._us(self.selection.score[0])
+        return self.scoring.microseconds(self.selection.score[0])
 
     @cached_property
     def contributions(self) -> dict[str, float]:
@@ -70,12 +67,7 @@ class Plan:
 
     def contributions_of(self, layout: Layout) -> dict[str, float]:
         """Microseconds of each term for another layout of the same tree."""
-        facts, table = self.scoring.facts, self.scoring.coefficients
-        if table is None:
-            parts = hand_set_contributions(layout.features, facts, layout.mask.bit_count())
-        else:
-            parts = term_contributions(layout.features, facts, table)
-        return {name: self._us(work) for name, work in parts.items()}
+        return self.scoring.contributions_us(layout)
 
     @cached_property
     def version_1(self) -> Selection:
@@ -84,23 +76,19 @@ class Plan:
 
     def predicted_us_of(self, layout: Layout) -> float:
         """Predicted microseconds of another layout of the same tree, by the same table."""
-        return sum(self.contributions_of(layout).values())
+        return self.scoring.predicted_us(layout)
 
     def explain(self) -> "RichGroup":
         """Return tables for a rich console: what was picked, its terms, and version 1's pick beside it."""
         from planner._explain import explanation
 
-        return explanation(self)
+        return explanation(self.selection, self.version_1, self.scoring)
 
     def figure(self) -> "Figure":
         """Return a figure of the tree: shared segments filled, replayed ones hollow, tails thin."""
         from planner._figure import tree_figure
 
-        return tree_figure(self)
-
-    def _us(self, work: int) -> float:
-        unit = WORK_PER_US if self.scoring.coefficients is None else WORK_PER_US * MILLI
-        return work / unit
+        return tree_figure(self.layout, self.predicted_us)
 
 
 class LayoutCache:

@@ -16,6 +16,9 @@ from planner._facts import LayoutFeatures, ScoringFacts
 WORK_PER_US: Final = 1024
 """Work units in a microsecond."""
 
+TABLE_WORK_PER_US: Final = WORK_PER_US * 1000
+"""The same under a coefficient table, whose integers are milli-microseconds."""
+
 TINY_TOKENS_PER_RANK: Final = 128
 """A segment shorter than this many tokens per context-parallel rank is tiny."""
 

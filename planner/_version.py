@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from planner._domain import Domain, RuntimeFacts
 from planner._facts import ScoringFacts
-from planner._score import Coefficients
+from planner._layout import Layout
+from planner._score import Coefficients, hand_set_contributions, term_contributions
+from planner._terms import TABLE_WORK_PER_US, WORK_PER_US
 
 if TYPE_CHECKING:
     from planner.memory._learned import LearnedMemory
@@ -58,6 +60,22 @@ class Scoring:
     version: int | None
     version_digest: str
     refusals: tuple[tuple[str, str], ...] = ()
+
+    def microseconds(self, work: int) -> float:
+        """A score's work as microseconds."""
+        return work / (WORK_PER_US if self.coefficients is None else TABLE_WORK_PER_US)
+
+    def contributions_us(self, layout: Layout) -> dict[str, float]:
+        """Predicted microseconds of a layout by term; version 1 has parts of its own."""
+        if self.coefficients is None:
+            works = hand_set_contributions(layout.features, self.facts, layout.mask.bit_count())
+        else:
+            works = term_contributions(layout.features, self.facts, self.coefficients)
+        return {name: self.microseconds(work) for name, work in works.items()}
+
+    def predicted_us(self, layout: Layout) -> float:
+        """Predicted microseconds of a layout, as far as the terms count them."""
+        return sum(self.contributions_us(layout).values())
 
 
 @dataclass(frozen=True, slots=True)

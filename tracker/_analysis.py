@@ -14,7 +14,7 @@ from fit import (
     judge_cells,
     median_error_pct,
 )
-from planner import WORK_PER_US, Coefficients, score_features, term_contributions
+from planner import TABLE_WORK_PER_US, Coefficients, score_features, term_contributions
 from schemas import (
     Ablation,
     CellJudged,
@@ -30,8 +30,6 @@ from tracker._fitting import fit_cells
 from tracker._story import percent
 from tracker.certificate import measured_domain
 
-WORK_PER_MICROSECOND = WORK_PER_US * 1000
-"""Coefficients are in milli-microseconds: a work unit is 1/1024 of one."""
 NOISE_SIGMAS = 2.0
 
 
@@ -150,7 +148,7 @@ def _noise(selected: FitCandidate, best: FitCandidate) -> float | None:
 
 
 def _microseconds(work: int) -> int:
-    return (work + WORK_PER_MICROSECOND // 2) // WORK_PER_MICROSECOND
+    return (work + TABLE_WORK_PER_US // 2) // TABLE_WORK_PER_US
 
 
 def _intervals(found: Analysis) -> dict[str, CoefficientInterval]:
