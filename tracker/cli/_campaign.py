@@ -1,5 +1,6 @@
 """`campaign`: list, show, run, resume, status."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from tracker.cli import _complete as complete
 from tracker.cli._engine import engine_options
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, progress, say
+from tracker.cli._verbs import Verbs
 
 cells_option = click.option(
     "--cell", "cells", multiple=True, metavar="KEY", help="Only this cell; may be given several times."
 )
 
 
-@click.group()
+@click.group(cls=Verbs)
 def campaign() -> None:
     """Measure the cells of a campaign; see what is there and what is missing."""
 
@@ -94,9 +96,10 @@ def run_command(
     where its processors or GPUs are free; this process alone writes the ledger.
 
     \b
-    Example: layoutledger campaign run cpu-quick
-    Example: layoutledger campaign run cpu-quick --cell 'chain-8|hybrid-tiny|L4|tp1|cp1'
-    Example: layoutledger campaign run my-campaign.toml --engine ray --address head:6379
+    Examples:
+      layoutledger campaign run cpu-quick
+      layoutledger campaign run cpu-quick --cell 'chain-8|hybrid-tiny|L4|tp1|cp1'
+      layoutledger campaign run my-campaign.toml --engine ray --address head:6379
     """
     require_module("torch")
     from harness import load_campaign, open_engine
@@ -149,7 +152,8 @@ def status(name: str, store: Path, as_json: bool) -> None:
     """Say for each expected cell what became of it, and how steady its attempt was.
 
     `drift` is the change from the first round to the last where it is more than chance and more than a tie;
-    `stalls` counts samples far above their candidate's median (views `attempt_drift` and `stalls`).
+    `stalls` counts usable samples far above their candidate's median (views `attempt_drift` and `stalls`).
+    A terminal shows them among the remarks; a pipe gets a column each.
 
     \b
     Example: layoutledger campaign status cpu-quick --json
@@ -160,6 +164,10 @@ def status(name: str, store: Path, as_json: bool) -> None:
     cells = ledger.cell_states(name)
     if as_json:
         emit_json(cells)
+        return
+    if sys.stdout.isatty():
+        rows = [(cell["cell"], cell["state"], cell["usable_samples"], remarks(cell)) for cell in cells]
+        print_table(f"Campaign {name}", ("cell", "state", "usable samples", "remarks"), rows)
         return
     columns = (
         "cell",
@@ -172,8 +180,20 @@ def status(name: str, store: Path, as_json: bool) -> None:
         "drift",
         "exclusion_reason",
     )
-    rows = [{**cell, "stalls": cell["stalled_samples"] or "", "drift": _drift(cell)} for cell in cells]
-    print_table(f"Campaign {name}", columns, [[row.get(column) for column in columns] for row in rows])
+    told = [{**cell, "stalls": cell["stalled_samples"] or "", "drift": _drift(cell)} for cell in cells]
+    print_table("", columns, [[row.get(column) for column in columns] for row in told])
+
+
+def remarks(cell: Mapping[str, Any]) -> str:
+    """What sets a cell of `campaign status --json` apart from one measured at once and undisturbed."""
+    told = (
+        "held out" if cell["held_out"] else "",
+        f"{cell['failed_attempts']} of {cell['attempts']} attempts failed" if cell["failed_attempts"] else "",
+        f"{cell['stalled_samples']} stalled" if cell["stalled_samples"] else "",
+        f"drift {_drift(cell)}" if cell["drifting"] else "",
+        f"excluded: {cell['exclusion_reason']}" if cell["exclusion_reason"] else "",
+    )
+    return ", ".join(remark for remark in told if remark)
 
 
 def _drift(cell: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from schemas import CorruptionError
 from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
+from tracker.cli._verbs import Verbs
 
 
 @click.command()
@@ -34,7 +35,7 @@ def certify(campaign: str | None, fit_id: str | None, store: Path, as_json: bool
     click.echo(issued.path)
 
 
-@click.group()
+@click.group(cls=Verbs)
 def certificate() -> None:
     """Show, check, compare, sign and export certificates."""
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, cast
 import click
 from click.core import ParameterSource
 
+from tracker.cli._boundary import PROGRAM
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
+from tracker.cli._verbs import Verbs
 
 if TYPE_CHECKING:
     from tracker._settings import Setting
@@ -35,7 +37,7 @@ def settings_applied(settings: "Sequence[Setting]") -> Generator[None]:
                 os.environ[name] = value
 
 
-@click.group()
+@click.group(cls=Verbs)
 def config() -> None:
     """Settings, and where each comes from.
 
@@ -91,7 +93,8 @@ INSTALLING = {
 
 @click.command()
 @click.argument("shell", type=click.Choice(list(INSTALLING)))
-def completion(shell: str) -> None:
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
     """Print the script that lets SHELL complete verbs, options, campaigns, cells, versions and digests.
 
     \b
@@ -101,11 +104,9 @@ def completion(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from tracker.cli._main import PROGRAM, cli
-
     kind = get_completion_class(shell)
     assert kind is not None
-    script = kind(cli, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE")
+    script = kind(ctx.find_root().command, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE")
     click.echo(f"# {INSTALLING[shell]}")
     click.echo(script.source_template % script.source_vars())
 

@@ -9,6 +9,7 @@ from schemas import CorruptionError, StoreUnavailableError
 from tracker.cli import _complete as complete
 from tracker.cli._options import by_option, json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
+from tracker.cli._verbs import Verbs
 
 
 @click.command()
@@ -25,7 +26,7 @@ def exclude(
     """Take CELL out of CAMPAIGN's fit, with a reason; the certificate lists it.
 
     \b
-    Example: layoutledger exclude cpu-quick "chain-8|hybrid-tiny|L4|tp1|cp2" --reason "rank 1 throttled"
+    Example: layoutledger exclude cpu-quick "chain-4|hybrid-tiny|L4|tp1|cp2" --reason "rank 1 throttled"
     """
     from tracker._exclusions import exclude_cell
     from tracker._ledger import Ledger
@@ -39,7 +40,7 @@ def exclude(
         say(f"excluded from {campaign}: {cell}")
 
 
-@click.group("import")
+@click.group("import", cls=Verbs)
 def import_group() -> None:
     """Bring evidence that another project measured into the ledger."""
 

@@ -7,9 +7,10 @@ import click
 from tracker.cli import _complete as complete
 from tracker.cli._options import store_option
 from tracker.cli._output import say
+from tracker.cli._verbs import Verbs
 
 
-@click.group("export")
+@click.group("export", cls=Verbs)
 def export_group() -> None:
     """Take what the ledger holds elsewhere."""
 
@@ -38,5 +39,5 @@ def table(digest: str, form: str, output: Path | None, store: Path) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    output.write_text(text)
+    output.write_text(text, encoding="utf-8")
     say(f"written: {output}")

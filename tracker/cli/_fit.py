@@ -12,6 +12,7 @@ from schemas import FitCompleted, GateFailedError, Metrics
 from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
+from tracker.cli._verbs import Verbs
 
 if TYPE_CHECKING:
     from fit import MethodReport
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = ("cells", "separated pairs", "ordered right %", "regret median %", "p95 %", "max %")
 
 
-class FitGroup(click.Group):
+class FitGroup(Verbs):
     """`fit CAMPAIGN` is `fit run CAMPAIGN`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -31,6 +32,8 @@ class FitGroup(click.Group):
 @click.group(cls=FitGroup)
 def fit() -> None:
     """Fit the integer cost table of a campaign and judge it on the registered holdout.
+
+    `fit CAMPAIGN` is short for `fit run CAMPAIGN`, whose options it takes.
 
     \b
     Examples:
@@ -94,7 +97,7 @@ def compare_methods(
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
         for file, text in compare_figures(ledger, name, reports).items():
-            (figures / file).write_text(text)
+            (figures / file).write_text(text, encoding="utf-8")
             say(f"written: {figures / file}")
     if as_json:
         emit_json([report_record(report) for report in reports])

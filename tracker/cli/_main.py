@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from schemas import InvalidInputError
-from tracker.cli._boundary import EXIT_CODES, READER_GONE, run
-
-PROGRAM = "layoutledger"
+from tracker.cli._boundary import EXIT_CODES, PROGRAM, READER_GONE, run
+from tracker.cli._verbs import Verbs
 
 # Verb: (module, attribute). Import cost is paid by the verb that needs it.
 VERBS = {
@@ -49,7 +48,7 @@ VERBS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Verbs):
     """A group whose verbs are imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -77,7 +76,11 @@ class LazyGroup(click.Group):
         return command
 
 
-@click.group(cls=LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
 @click.version_option(version("layoutledger"), prog_name=PROGRAM)
 @click.pass_context
 def cli(ctx: click.Context) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -40,12 +41,25 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
         for row in rows:
             click.echo("\t".join(_cell(value) for value in row))
         return
-    table = Table(title=title or None, title_justify="left", header_style="bold")
+    terminal = console()
+    if title:
+        terminal.print(title, style="table.title")
+    terminal.print(_drawn(terminal, columns, [[_cell(value) for value in row] for row in rows]))
+
+
+def _drawn(terminal: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """The table, without its grid where the terminal is too narrow for it."""
+    table = Table(header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        # At an underscore no line is broken; at a space it is.
+        table.add_column(column.replace("_", " "), overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    console().print(table)
+        table.add_row(*row)
+    if terminal.measure(table).maximum >= terminal.width:
+        table.box, table.show_edge = SIMPLE_HEAD, False
+        # What names a row is copied from there into the next command.
+        table.columns[0].no_wrap = max((len(row[0]) for row in rows), default=0) <= terminal.width // 2
+    return table
 
 
 def _cell(value: Any) -> str:

@@ -8,6 +8,7 @@ import click
 from tracker.cli import _complete as complete
 from tracker.cli._options import by_option, json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
+from tracker.cli._verbs import Verbs
 
 if TYPE_CHECKING:
     from tracker.registry import Aspect, Promotion, Verdict
@@ -37,7 +38,7 @@ def register(campaigns: tuple[str, ...], store: Path, as_json: bool) -> None:
         say(f"layout-cost version {version}: {', '.join(names)}")
 
 
-@click.group()
+@click.group(cls=Verbs)
 def review() -> None:
     """Say what you think of a certificate: is it correct, should it be adopted."""
 
@@ -99,7 +100,7 @@ def list_reviews(certificate: str, store: Path, as_json: bool) -> None:
     print_table("Reviews", ("time", "aspect", "verdict", "by", "reason"), rows)
 
 
-@click.group()
+@click.group(cls=Verbs)
 def hold() -> None:
     """Keep a version or a certificate from being promoted, until someone releases the hold."""
 

@@ -2,6 +2,8 @@
 
 import json
 
+from tracker.cli._campaign import remarks
+
 
 def test_it_tells_stalls_drift_and_what_an_adaptive_rule_saved(call, campaigns, store):
     ledger = campaigns.known_ledger(store)
@@ -21,6 +23,10 @@ def test_it_tells_stalls_drift_and_what_an_adaptive_rule_saved(call, campaigns, 
     assert round(moved["drift_pct"]) == 32
     assert moved["drift_p"] < 0.01
     assert "+32%" in call("campaign", "status", "known").out
+    assert [remarks(cell) for cell in (quiet, hit)] == ["", f"{hit['candidates']} stalled"]
+    assert remarks(moved) in ("drift +32%", "held out, drift +32%")
+    excluded = {**quiet, "failed_attempts": 2, "attempts": 3, "exclusion_reason": "throttled"}
+    assert remarks(excluded) == "2 of 3 attempts failed, excluded: throttled"
 
 
 def test_an_attempt_that_ended_early_says_why_and_what_it_saved(call, campaigns, store):

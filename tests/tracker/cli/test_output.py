@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -20,6 +21,15 @@ say("done")
 """
 
 
+TABLE = """
+from tracker.cli._output import print_table
+print_table("A title that is wider than the little table", ("a",), [(1,)])
+keys = [f"grpo-{n}x6|attention-tiny|L4|tp1|cp1" for n in range(3)]
+columns = ("cell", "held_out", "exclusion_reason", *(f"more_{n}" for n in range(4)))
+print_table("", columns, [(key, True, "the machine was not quiet", *range(4)) for key in keys])
+"""
+
+
 def environment(store, **more):
     base = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
     return {**base, "LAYOUTLEDGER_STORE": str(store), "TERM": "xterm-256color", "COLUMNS": "200", **more}
@@ -31,11 +41,11 @@ def piped(arguments, store):
     )
 
 
-def on_terminal(arguments, store):
+def on_terminal(arguments, store, **more):
     """What a person sees: both streams of a process that has a terminal, and its exit code."""
     main, side = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, *arguments], stdin=side, stdout=side, stderr=side, env=environment(store)
+        [sys.executable, *arguments], stdin=side, stdout=side, stderr=side, env=environment(store, **more)
     )
     os.close(side)
     seen = b""
@@ -66,6 +76,15 @@ def test_a_terminal_gets_a_table(tmp_path):
     code, seen = on_terminal(VERB, tmp_path)
     assert code == 0
     assert "┃" in seen and "\x1b[" in seen and "\t" not in seen
+
+
+def test_a_narrow_terminal_breaks_neither_keys_nor_titles(tmp_path):
+    code, seen = on_terminal(["-c", TABLE], tmp_path, COLUMNS="80")
+    assert code == 0
+    assert "A title that is wider than the little table" in seen
+    assert all(f"grpo-{n}x6|attention-tiny|L4|tp1|cp1 " in seen for n in range(3))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", seen)
+    assert max(map(len, plain.splitlines())) <= 80
 
 
 def test_progress_is_drawn_on_a_terminal_alone(tmp_path):
