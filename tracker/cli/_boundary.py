@@ -16,6 +16,7 @@ Exit codes: 0 done; 1 other error; 2 bad input; 3 not found; 4 incomplete eviden
 13 an extra is not installed; 14 the doctor found something broken; 70 a defect of the tool;
 130 interrupted; 141 the reader of a pipe went away. `layoutledger errors` says more."""
 
+PROGRAM = "layoutledger"
 TRACEBACK_VARIABLE = "LAYOUTLEDGER_TRACEBACK"
 DEFECT = 70
 READER_GONE = 141
@@ -24,7 +25,7 @@ READER_GONE = 141
 def run(command: click.Command) -> None:
     """Run a click command as the process's main program."""
     try:
-        code = command.main(standalone_mode=False, prog_name="layoutledger")
+        code = command.main(standalone_mode=False, prog_name=PROGRAM)
     except LayoutLedgerError as error:
         _fail(str(error), error.exit_code)
     except ModuleNotFoundError as error:

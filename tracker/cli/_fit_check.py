@@ -77,7 +77,8 @@ def write_follow_up(manifest: "Manifest | None", path: Path) -> None:
         say(f"every selection was measured: {path} is not written")
         return
     try:
-        path.write_text(json.dumps(manifest.plain(), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        text = json.dumps(manifest.plain(), indent=1, sort_keys=True, ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise StoreUnavailableError(
             f"{path}: cannot be written: {error.strerror or error}; name a file in another folder"

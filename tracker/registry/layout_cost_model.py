@@ -23,7 +23,7 @@ class LayoutCostModel(PythonModel):
 
     def load_context(self, context: PythonModelContext) -> None:
         """Read the bundle."""
-        bundle = json.loads(Path(context.artifacts["coefficients"]).read_text())
+        bundle = json.loads(Path(context.artifacts["coefficients"]).read_text("utf-8"))
         self._tables = {table["table_id"]: table["coefficients"] for table in bundle["tables"]}
 
     def predict(
