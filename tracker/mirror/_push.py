@@ -2,8 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -174,7 +173,8 @@ class _Pusher:
     def _claim(self, experiment: str, plan: RunPlan) -> str:
         """A run for the segment that no other process has: here by a lock, on a server by who sees whom."""
         while True:
-            with _lock(self._log.root):
+            # One process of this ledger at a time decides whether a run has to be made.
+            with file_lock(self._log.root / "mlflow" / ".push.lock"):
                 found = _best(self._tracking.runs(experiment, _of_segment(plan.segment)))
                 if found is not None:
                     return found.run_id
@@ -227,21 +227,3 @@ def _write(tracking: Tracking, run_id: str, plan: RunPlan) -> None:
     crash_point("mirror.seal.before")
     tracking.set_tag(run_id, SEAL_TAG, plan.digest)
     crash_point("mirror.seal.after")
-
-
-@contextmanager
-def _lock(root: Path) -> Generator[None]:
-    """One process of this ledger at a time decides whether a run has to be made."""
-    folder = root / "mlflow"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = file_lock(folder / ".push.lock")
-        lock.__enter__()
-    except OSError as error:
-        raise StoreUnavailableError(
-            f"{folder}: cannot be written: {error.strerror or error}; make it writable"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.__exit__(None, None, None)

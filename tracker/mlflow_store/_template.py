@@ -32,6 +32,8 @@ def ensure_database(database: Path) -> None:
         with file_lock(database.with_name(f".{database.name}.lock")):
             if not database.exists():
                 _copy_template(database)
+    except StoreUnavailableError:
+        raise
     except OSError as error:
         raise StoreUnavailableError(
             f"{database}: the embedded tracking store cannot be made: {error.strerror or error}; "
@@ -41,8 +43,20 @@ def ensure_database(database: Path) -> None:
 
 @contextlib.contextmanager
 def file_lock(path: Path) -> Generator[None]:
-    """Hold an advisory lock on a file; it ends with the process."""
-    with path.open("a") as handle:
+    """Hold an advisory lock on a file, made with its folder where missing; it ends with the process.
+
+    Raises:
+        StoreUnavailableError: the file cannot be made.
+
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = path.open("ab")
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"{path.parent}: cannot be written: {error.strerror or error}; make it writable"
+        ) from error
+    with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -79,14 +93,13 @@ def _cached_template() -> Path | None:
         template = cache / f"mlflow-{version('mlflow')}.db"
         if template.exists():
             return template
-        cache.mkdir(parents=True, exist_ok=True)
         with file_lock(cache / f".{template.name}.lock"):
             if not template.exists():
                 with tempfile.TemporaryDirectory(dir=cache) as folder:
                     fresh = Path(folder, template.name)
                     _make(fresh)
                     os.replace(fresh, template)
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, StoreUnavailableError):
         return None
     return template
 

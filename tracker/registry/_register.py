@@ -1,18 +1,11 @@
 """Registering: a bundle with its certificates becomes the next version of the model, and a fact."""
 
 import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from schemas import (
-    CoefficientBundle,
-    CorruptionError,
-    Statement,
-    StoreUnavailableError,
-    Unit,
-    VersionRegistered,
-)
+from schemas import CoefficientBundle, CorruptionError, Statement, Unit, VersionRegistered
 from tracker.log import Log, crash_point
 from tracker.mlflow_store import SEAL_TAG, Models, VersionView, connect, file_lock, tracking_uri
 from tracker.registry._bundle import MODEL, Package, hand_set_package, pack
@@ -70,24 +63,9 @@ def _register(log: Log, uri: str | None, package: Package) -> int:
         return _register_once(log, models, package)
 
 
-@contextmanager
-def registry_lock(root: Path) -> Generator[None]:
-    """One process of this ledger at a time makes versions.
-
-    Raises:
-        StoreUnavailableError: the folder cannot be written.
-    """
-    folder = root / "mlflow"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with file_lock(folder / ".registry.lock"):
-            yield
-    except OSError as error:
-        if isinstance(error, StoreUnavailableError):
-            raise
-        raise StoreUnavailableError(
-            f"{folder}: cannot be written: {error.strerror or error}; make it writable"
-        ) from error
+def registry_lock(root: Path) -> AbstractContextManager[None]:
+    """One process of this ledger at a time makes versions; raises `StoreUnavailableError` as `file_lock`."""
+    return file_lock(root / "mlflow" / ".registry.lock")
 
 
 def _register_once(log: Log, models: Models, package: Package) -> int:

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from schemas import StoreUnavailableError
-from tracker.mlflow_store import connect, database_path, embedded_uri, ensure_database, missing_triggers
+from tracker.mlflow_store import (
+    connect,
+    database_path,
+    embedded_uri,
+    ensure_database,
+    file_lock,
+    missing_triggers,
+)
 
 OPEN = """
 import sys
@@ -65,3 +72,16 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path):
     (tmp_path / "mlflow").write_text("in the way")
     with pytest.raises(StoreUnavailableError, match="cannot be made"):
         ensure_database(database_path(tmp_path))
+
+
+def test_a_lock_in_a_folder_that_cannot_be_made_says_so_and_what_goes_wrong_under_it_keeps_its_name(
+    tmp_path: Path,
+):
+    (tmp_path / "in-the-way").write_text("")
+    with (
+        pytest.raises(StoreUnavailableError, match="in-the-way: cannot be written"),
+        file_lock(tmp_path / "in-the-way" / ".lock"),
+    ):
+        pass
+    with pytest.raises(FileNotFoundError, match="of the body"), file_lock(tmp_path / "made" / ".lock"):
+        raise FileNotFoundError("of the body")
