@@ -53,7 +53,7 @@ def _non_finite(model: nn.Module) -> None:
 
 def _out_of_memory(_: nn.Module) -> None:
     """Run into a limit on the process's memory, a little above what it holds."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages = int(Path("/proc/self/statm").read_bytes().split()[0])
     limit = pages * resource.getpagesize() + _HEADROOM_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     held: list[torch.Tensor] = []

@@ -158,7 +158,10 @@ TABLE_SETTINGS = {
 }
 
 
-def write_bundle(target, *names, shapes=({"tp": 1, "cp": 1}, {"tp": 1, "cp": 4})):
+NARROW_AND_WIDE = ({"tp": 1, "cp": 1}, {"tp": 1, "cp": 4})
+
+
+def write_bundle(target, *names, shapes=NARROW_AND_WIDE):
     """Write a bundle of the named tables with their certificates; `h200` and `cpu` are there."""
     target.mkdir()
     tables = []

@@ -53,7 +53,7 @@ def check_processors() -> Iterator[Finding]:
         yield Finding("devices", "warning", found, remedy)
     else:
         yield Finding("devices", "ok", found)
-    if GOVERNOR.is_file() and GOVERNOR.read_text().strip() == "powersave":
+    if GOVERNOR.is_file() and GOVERNOR.read_bytes().strip() == b"powersave":
         remedy = "set the governor to performance for steadier times (cpupower frequency-set -g performance)"
         yield Finding("devices", "note", "the processors' frequency governor is powersave", remedy)
 
