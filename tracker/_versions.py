@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from planner import CoefficientVersion, load
+from schemas import NotFoundError, StoreUnavailableError
 from tracker._certificates import latest_certificate
 from tracker._ledger import Ledger
-from tracker.mlflow_store import tracking_uri
-from tracker.registry import MODEL, make_bundle, register_bundle
+from tracker.mlflow_store import embedded_uri, tracking_uri
+from tracker.registry import MODEL, make_bundle, register_bundle, registrations, versions
 
 
 def register_campaigns(ledger: Ledger, campaigns: Sequence[str]) -> int:
@@ -28,6 +29,32 @@ def load_version(
 
     Raises:
         NotFoundError: no such version or alias.
+        StoreUnavailableError: the registry does not answer, or is not there.
         CorruptionError: a digest in it does not agree.
     """
-    return load(MODEL, version=version, alias=alias, tracking_uri=tracking_uri(ledger.store))
+    try:
+        return load(MODEL, version=version, alias=alias, tracking_uri=tracking_uri(ledger.store))
+    except (NotFoundError, StoreUnavailableError) as error:
+        lost = lost_versions(ledger)
+        if not lost:
+            raise
+        raise type(error)(f"{error}; {rebuild_hint(lost)}") from error
+
+
+def lost_versions(ledger: Ledger) -> tuple[int, ...]:
+    """Versions that the log records and the registry in the ledger's folder lacks; none for a server.
+
+    A copied log is one reason, a deleted folder another.
+    """
+    uri = tracking_uri(ledger.store)
+    if uri != embedded_uri(ledger.store):
+        return ()
+    recorded = {each.fact.version for each in registrations(ledger.log)}
+    return tuple(sorted(recorded - {each.version for each in versions(ledger.log, uri)}))
+
+
+def rebuild_hint(lost: Sequence[int]) -> str:
+    """What to do about `lost_versions`."""
+    numbers = ", ".join(map(str, lost))
+    noun = "version" if len(lost) == 1 else "versions"
+    return f"the log records {noun} {numbers} of {MODEL}: `layoutledger rebuild` puts back what is missing"

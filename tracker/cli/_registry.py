@@ -235,10 +235,12 @@ def versions(store: Path, as_json: bool) -> None:
     Example: layoutledger versions --json
     """
     from tracker._ledger import Ledger
+    from tracker._versions import lost_versions, rebuild_hint
     from tracker.registry import alias_history, holds_on
     from tracker.registry import versions as list_versions
 
-    log = Ledger(store).existing().log
+    ledger = Ledger(store).existing()
+    log = ledger.log
     found, history = list_versions(log), alias_history(log)
     held = {each.version: holds_on(log, each.registered.fact) if each.registered else () for each in found}
     if as_json:
@@ -279,3 +281,8 @@ def versions(store: Path, as_json: bool) -> None:
     ]
     if moves:
         print_table("History", ("time", "alias", "version", "by", "origin", "forced", "reason"), moves)
+    lost = lost_versions(ledger)
+    if lost:
+        say(rebuild_hint(lost))
+    elif not found:
+        say("no version is registered: `layoutledger register CAMPAIGN` makes one of a certified table")

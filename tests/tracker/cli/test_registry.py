@@ -1,6 +1,7 @@
 """`register`, `review`, `promote`, `rollback`, `versions`, `plan`: from certified table to planned batch."""
 
 import json
+import shutil
 
 import pytest
 
@@ -58,10 +59,13 @@ def test_a_version_is_planned_promoted_and_rolled_back(call, registered, campaig
     ]
 
 
-def test_registering_the_same_tables_again_is_the_same_version(call, registered, known):
-    before = known.log.segments()
+def test_registering_the_same_tables_again_is_the_same_version(call, certified):
+    first = call("register", "known", "--json")
+    assert first.code == 0, first.err
+    assert json.loads(first.out)["version"] == 2
+    before = certified.log.segments()
     assert json.loads(call("register", "known", "--json").out)["version"] == 2
-    assert known.log.segments() == before
+    assert certified.log.segments() == before
 
 
 def test_an_unknown_version_or_alias_is_refused(call, registered):
@@ -69,6 +73,21 @@ def test_an_unknown_version_or_alias_is_refused(call, registered):
         outcome = call(*arguments)
         assert outcome.code == 3, arguments
         assert outcome.err.startswith("error:")
+
+
+def test_a_ledger_whose_registry_is_gone_says_how_to_get_it_back(call, registered, store):
+    assert "rebuild" not in call("versions").err
+    shutil.rmtree(store / "mlflow")
+    for code, arguments in ((7, ("plan", "--version", "2")), (0, ("versions",))):
+        outcome = call(*arguments)
+        assert outcome.code == code
+        assert "records versions 1, 2 of layout-cost: `layoutledger rebuild`" in outcome.err
+
+
+def test_a_ledger_without_versions_says_how_to_make_one(call, known):
+    outcome = call("versions")
+    assert outcome.code == 0
+    assert "layoutledger register" in outcome.err
 
 
 def test_a_batch_from_a_file_is_planned(call, registered, tmp_path):
@@ -88,16 +107,14 @@ def test_a_rows_file_that_is_wrong_is_refused_with_its_line(call, registered, tm
     assert "rows.jsonl" in outcome.err
 
 
-def test_a_tracking_server_that_is_down_is_said_and_nothing_is_lost(call, known, monkeypatch):
-    call("fit")
-    call("certify")
-    before = known.log.segments()
+def test_a_tracking_server_that_is_down_is_said_and_nothing_is_lost(call, certified, monkeypatch):
+    before = certified.log.segments()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     for verb in (("register", "known"), ("push",)):
         outcome = call(*verb)
         assert outcome.code == 7, verb
         assert "127.0.0.1:9" in outcome.err
-    assert known.log.segments() == before
+    assert certified.log.segments() == before
 
 
 def test_holds_bind_and_an_alias_moved_in_mlflow_is_noticed(call, registered, store):
