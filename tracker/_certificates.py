@@ -10,6 +10,7 @@ from schemas import (
     FitCompleted,
     GateFailedError,
     InvalidInputError,
+    LayoutLedgerError,
     NotFoundError,
     Statement,
 )
@@ -156,10 +157,12 @@ def check_certificate(path: Path, ledger: Ledger, *, refit: bool) -> tuple[str, 
     """
     statement = read_statement(path)
     checks = list(full_check(ledger)(statement))
+    campaign = statement.predicate.campaign
+    known = campaign in ledger.campaigns()
     if refit:
         checks.append(check_refit(statement))
-    campaign = statement.predicate.campaign
-    if campaign not in ledger.campaigns():
+        checks.append(check_reanalysis(statement, ledger) if known else _NO_ANALYSIS)
+    if not known:
         checks.append(
             Check("log", True, f"campaign {campaign} is not in {ledger.store}: checked from the file alone")
         )
@@ -173,12 +176,29 @@ def check_alone(path: Path, *, refit: bool) -> tuple[str, tuple[Check, ...]]:
         InvalidInputError: the file is no certificate.
     """
     statement = read_statement(path)
-    return statement.digest, file_checks(statement, refit=refit)
+    checks = file_checks(statement, refit=refit)
+    return statement.digest, (*checks, _NO_ANALYSIS) if refit else checks
 
 
 def file_checks(statement: Statement, *, refit: bool) -> tuple[Check, ...]:
     """What the file alone shows, and the fit again where that is asked for."""
     return (*check_file(statement), *((check_refit(statement),) if refit else ()))
+
+
+def check_reanalysis(statement: Statement, ledger: Ledger) -> Check:
+    """Repeat what the certificate's fit recorded beside the table: intervals, ablations, each selection."""
+    from tracker._reanalysis import NAME, check_analysis
+
+    body = statement.predicate
+    try:
+        return check_analysis(ledger, body.campaign, body.fit)
+    except LayoutLedgerError as error:
+        return Check(NAME, False, str(error))
+
+
+_NO_ANALYSIS = Check(
+    "recorded analysis", True, "it is in the log, which is not here or was not asked", skipped=True
+)
 
 
 def full_check(ledger: Ledger) -> Callable[[Statement], Sequence[Check]]:

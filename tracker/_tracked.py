@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from schemas import NotFoundError, Statement
-from tracker._certificates import file_checks
+from tracker._certificates import check_reanalysis, file_checks
 from tracker._ledger import Ledger
 from tracker.certificate import Check, check_log, read_statement
 from tracker.mirror import PullReport, pull
@@ -34,7 +34,7 @@ def check_tracked(path: Path, store: Path, *, refit: bool) -> tuple[str, tuple[C
         checks = (
             *file_checks(statement, refit=refit),
             _fetched(statement, report),
-            *_log_checks(statement, ledger),
+            *_log_checks(statement, ledger, refit=refit),
         )
     return statement.digest, checks
 
@@ -50,8 +50,9 @@ def _fetched(statement: Statement, report: PullReport) -> Check:
     return Check("segments in the tracking store", not wrong, detail)
 
 
-def _log_checks(statement: Statement, ledger: Ledger) -> tuple[Check, ...]:
+def _log_checks(statement: Statement, ledger: Ledger, *, refit: bool) -> tuple[Check, ...]:
     campaign = statement.predicate.campaign
     if campaign not in ledger.campaigns():
         return (Check("log", False, f"campaign {campaign} is not in the tracking store"),)
-    return tuple(check_log(statement, ledger))
+    again = (check_reanalysis(statement, ledger),) if refit else ()
+    return (*check_log(statement, ledger), *again)

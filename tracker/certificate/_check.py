@@ -19,11 +19,13 @@ class Check:
         name: what.
         passed: whether the certificate says the same.
         detail: what was found, or why it differs.
+        skipped: there was nothing to compare; the detail says why.
     """
 
     name: str
     passed: bool
     detail: str
+    skipped: bool = False
 
 
 def check_file(statement: Statement) -> tuple[Check, ...]:

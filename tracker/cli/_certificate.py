@@ -2,14 +2,18 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from schemas import CorruptionError
 from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
-from tracker.cli._output import emit_json, print_table, say
+from tracker.cli._output import emit_json, print_table, progress, say
 from tracker.cli._verbs import Verbs
+
+if TYPE_CHECKING:
+    from tracker.certificate import Check
 
 
 @click.command()
@@ -42,7 +46,7 @@ def certificate() -> None:
 
 @certificate.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--refit", is_flag=True, help="Repeat the fit too and demand identical integers.")
+@click.option("--refit", is_flag=True, help="Repeat the fit and its analysis too.")
 @click.option(
     "--from",
     "origin",
@@ -56,6 +60,8 @@ def certificate() -> None:
 def check(file: Path, refit: bool, origin: str, store: Path, as_json: bool) -> None:
     """Recompute everything that a certificate FILE says.
 
+    `--refit` demands identical integers; from the log also the recorded intervals, ablations and selections.
+
     From the log, where the ledger holds its campaign; else from the file alone, and it says so. `--from
     mlflow` fetches the segments from the tracking store, verifies each line, and recomputes from those alone.
 
@@ -65,24 +71,32 @@ def check(file: Path, refit: bool, origin: str, store: Path, as_json: bool) -> N
     from tracker._certificates import check_alone, check_certificate
     from tracker._ledger import Ledger
 
-    if origin == "mlflow":
-        from tracker._tracked import check_tracked
+    with progress() as bar:
+        bar.add_task("recomputing, and repeating the fit" if refit else "recomputing", total=None)
+        if origin == "mlflow":
+            from tracker._tracked import check_tracked
 
-        digest, checks = check_tracked(file, store, refit=refit)
-    elif origin == "file":
-        digest, checks = check_alone(file, refit=refit)
-    else:
-        digest, checks = check_certificate(file, Ledger(store), refit=refit)
+            digest, checks = check_tracked(file, store, refit=refit)
+        elif origin == "file":
+            digest, checks = check_alone(file, refit=refit)
+        else:
+            digest, checks = check_certificate(file, Ledger(store), refit=refit)
     failed = [item for item in checks if not item.passed]
     if as_json:
-        items = [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in checks]
+        items = [asdict(check) for check in checks]
         emit_json({"digest": digest, "passed": not failed, "checks": items})
     else:
-        rows = [("ok" if item.passed else "FAILED", item.name, item.detail) for item in checks]
+        rows = [(_verdict(item), item.name, item.detail) for item in checks]
         print_table(f"Certificate {digest}", ("", "check", "found"), rows)
     if failed:
         names = ", ".join(item.name for item in failed)
         raise CorruptionError(f"{file}: does not verify: {names}; do not rely on it")
+
+
+def _verdict(check: "Check") -> str:
+    if check.skipped:
+        return "skipped"
+    return "ok" if check.passed else "FAILED"
 
 
 @certificate.command("show")
