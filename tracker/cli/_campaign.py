@@ -102,7 +102,7 @@ def run_command(
       layoutledger campaign run my-campaign.toml --engine ray --address head:6379
     """
     require_module("torch")
-    from harness import load_campaign, open_engine
+    from harness import idle_holdout_names, load_campaign, open_engine
     from tracker._campaigns import open_campaign, require_cells
     from tracker._ledger import Ledger
 
@@ -114,6 +114,8 @@ def run_command(
             "write the runner again with `layoutledger recipe`, or take the file that it was written with"
         )
     require_cells(manifest, cells)
+    for name in idle_holdout_names(manifest):
+        say(f"note: holdout names {name!r}, which is part of no cell's key")
     with open_engine(engine, address=address) as place:
         new = open_campaign(ledger, manifest)
         state = "registered" if new else "registered before"
@@ -230,17 +232,17 @@ def measure(
     if summary.interrupted:
         say(f"interrupted by {summary.interrupted}")
     if not summary.ok:
-        raise CampaignFailedError(campaign_failure(name, summary))
+        raise CampaignFailedError(campaign_failure(name, summary, resume=f"campaign resume {name}"))
 
 
-def campaign_failure(name: str, summary: Any) -> str:
-    """What to tell of cells that failed or were left, and what to do."""
+def campaign_failure(name: str, summary: Any, *, resume: str) -> str:
+    """What to tell of cells that failed or were left, and what to do: `resume` is the verb that goes on."""
     failed = "".join(f"\n  {cell}: {kind}" for cell, kind in summary.failed.items())
     left = f"\n  {len(summary.not_run)} cells not run" if summary.not_run else ""
     return (
         f"campaign {name} is not complete{failed}{left}\n"
-        f"see `layoutledger campaign status {name}`, mend the cause, then "
-        f"`layoutledger campaign resume {name}` (or `layoutledger exclude` with a reason)"
+        f"see `layoutledger campaign status {name}`, mend the cause, then `layoutledger {resume}` "
+        "(or `layoutledger exclude` with a reason)"
     )
 
 

@@ -248,5 +248,6 @@ def refuse_failed(campaign: str, result: FitCompleted) -> None:
         raise GateFailedError(
             f"campaign {campaign}: the fitted table does not pass on the held-out cells:\n  "
             + "\n  ".join(failed)
-            + "\nthe verdict is recorded; on a noisy machine measure again when it is quiet"
+            + "\nthe verdict is recorded. On a noisy machine measure again when it is quiet: what is "
+            "measured stays, so name another folder (--store), or the campaign otherwise"
         )

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from harness import CampaignSummary
     from tracker._quickstart import QuickstartResult
 
+DEFAULT = "cpu-quick"
+
 
 @click.command()
-@click.option("--campaign", default="cpu-quick", show_default=True, help="A shipped campaign or a TOML file.")
+@click.option("--campaign", default=DEFAULT, show_default=True, help="A shipped campaign or a TOML file.")
 @store_option
 @json_option
 def quickstart(campaign: str, store: Path, as_json: bool) -> None:
@@ -30,11 +32,15 @@ def quickstart(campaign: str, store: Path, as_json: bool) -> None:
     Example: layoutledger quickstart
     """
     require_module("torch")
+    from harness import load_campaign
     from tracker._ledger import Ledger
     from tracker._quickstart import run_quickstart
 
     with progress() as bar:
-        narrator = Lines(campaign)
+        narrator = Lines(
+            load_campaign(campaign).campaign,
+            "quickstart" if campaign == DEFAULT else f"quickstart --campaign {campaign}",
+        )
         result = run_quickstart(Ledger(store), narrator, ProgressLines(bar), campaign)
     if as_json:
         emit_json(record(store, result))
@@ -48,8 +54,9 @@ def quickstart(campaign: str, store: Path, as_json: bool) -> None:
 class Lines:
     """Tells each step as a line on standard error."""
 
-    def __init__(self, campaign: str) -> None:
+    def __init__(self, campaign: str, command: str) -> None:
         self._campaign = campaign
+        self._command = command
 
     def step(self, text: str) -> None:
         """A step begins."""
@@ -64,7 +71,7 @@ class Lines:
         counts = f"{len(summary.completed)} cells measured, {len(summary.skipped)} were there"
         say(f"  {counts}; {summary.wall_s:.0f} s")
         if not summary.ok:
-            raise CampaignFailedError(campaign_failure(self._campaign, summary))
+            raise CampaignFailedError(campaign_failure(self._campaign, summary, resume=self._command))
 
     def fitted(self, fit: str, result: FitCompleted) -> None:
         """The verdict in a line."""
