@@ -24,7 +24,7 @@ from fit._judge import (
     judge_groups,
     judge_hand_set,
 )
-from fit._methods import METHODS, FittedTable, fit_table
+from fit._methods import METHODS, FittedTable, check_arguments, fit_table
 from fit._noise import median_error_pct
 from fit._production import Alternative, LayoutRatio, PlaceDrift, Seen, alternatives, place_drifts
 from fit._selector import (
@@ -70,6 +70,7 @@ __all__ = [
     "analyse",
     "changed_selections",
     "changed_winners",
+    "check_arguments",
     "check_evidence",
     "check_selector",
     "compare",

@@ -1,8 +1,10 @@
 """Measured reality: workloads, the torch model, parallelism, the timing protocol, the campaign runner."""
 
-from harness._campaign import campaign_names, load_campaign, model_config, parse_campaign, parse_shape
+from harness._campaign import campaign_names, load_campaign, parse_campaign, parse_shape
+from harness._campaign_rules import idle_holdout_names
 from harness._environment import cpu_device_class, environment_record, source_digest
 from harness._job import AutomaticChoice
+from harness._model_spec import model_config
 from harness._recorder import Attempt, Recorder
 from harness._runner import CampaignSummary, CellProgress, run_campaign
 from harness._stall import stalled
@@ -20,6 +22,7 @@ __all__ = [
     "cpu_device_class",
     "environment_record",
     "generate_rows",
+    "idle_holdout_names",
     "load_campaign",
     "model_config",
     "open_engine",

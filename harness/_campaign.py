@@ -7,19 +7,17 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from harness._campaign_rules import check_campaign_rules
 from harness._corpus import corpus_digest
-from harness._further import further_layouts
-from harness._workload import check_parameters, generate_rows
+from harness._model_spec import model_config
+from harness._workload import check_parameters
 from harness.model._config import ModelConfig
-from harness.model._presets import preset
-from planner import build_prefix_tree
 from schemas import (
     CellIdentity,
     CellPlan,
@@ -126,7 +124,7 @@ def parse_campaign(text: str, where: str, *, folder: Path | None = None) -> Mani
     """
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInputError(f"{where}: not TOML: {error}") from error
     plan = _CampaignFile.parse(content, where=where)
     models = {name: _model_config(entry, f"{where}: models.{name}") for name, entry in plan.models.items()}
@@ -150,43 +148,18 @@ def parse_campaign(text: str, where: str, *, folder: Path | None = None) -> Mani
         },
         where=where,
     )
-    _check_protocol(manifest.protocol, where)
-    _check_layouts(manifest)
+    check_campaign_rules(manifest, where)
     return manifest
 
 
 def _parse_manifest(text: str, where: str) -> Manifest:
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{where}: not JSON: {error}") from error
     manifest = Manifest.parse(content, where=where)
-    _check_protocol(manifest.protocol, where)
-    _check_layouts(manifest)
+    check_campaign_rules(manifest, where)
     return manifest
-
-
-def model_config(spec: ModelSpec, dtype: str | None = None) -> ModelConfig:
-    """The configuration that a cell's model stands for: preset, overrides, dtype.
-
-    Raises:
-        NotFoundError: no such preset.
-        InvalidInputError: an override that the configuration does not have, or numbers that make no model.
-
-    """
-    base = preset(spec.preset)
-    changes = dict(spec.parameters) if dtype is None else {**spec.parameters, "dtype": dtype}
-    unknown = sorted(set(changes) - set(base.__dataclass_fields__))
-    if unknown:
-        raise InvalidInputError(
-            f"preset {spec.preset!r} has no {', '.join(unknown)}; its numbers are "
-            f"{', '.join(sorted(base.__dataclass_fields__))}"
-        )
-    for name, value in changes.items():
-        wanted = type(getattr(base, name))
-        if type(value) is not wanted and not (wanted is float and type(value) is int):
-            raise InvalidInputError(f"{name} is {value!r}; it must be of type {wanted.__name__}")
-    return replace(base, **changes)
 
 
 def parse_shape(text: str) -> ParallelShape:
@@ -278,26 +251,3 @@ def _fitting_shape(text: str, config: ModelConfig, model: str, where: str) -> Pa
     except InvalidInputError as error:
         raise InvalidInputError(f"{where}: shapes: {model}: {error}") from error
     return shape
-
-
-def _check_layouts(manifest: Manifest) -> None:
-    """Refuse a layout that a cell's rows do not have before anything is registered."""
-    for plan in manifest.cells:
-        if plan.layouts:
-            vocabulary = model_config(plan.model, plan.dtype).vocab
-            spec, group = plan.workload, plan.identity.group
-            rows = generate_rows(spec.kind, spec.parameters, vocabulary=vocabulary, group=group)
-            further_layouts(plan, build_prefix_tree(rows), ())
-
-
-def _check_protocol(protocol: Protocol, where: str) -> None:
-    if protocol.required > protocol.rounds + protocol.extra_rounds:
-        raise InvalidInputError(
-            f"{where}: protocol.required is {protocol.required}, but rounds and extra_rounds allow only "
-            f"{protocol.rounds + protocol.extra_rounds}"
-        )
-    if protocol.warmup_rounds > protocol.warmup_limit:
-        raise InvalidInputError(
-            f"{where}: protocol.warmup_rounds is {protocol.warmup_rounds}, above its warmup_limit "
-            f"{protocol.warmup_limit}"
-        )

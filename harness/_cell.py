@@ -5,10 +5,10 @@ No torch here: everything is the same on every rank.
 
 from dataclasses import dataclass
 
-from harness._campaign import model_config
 from harness._corpus import corpus_digest, corpus_shape
 from harness._further import further_layouts
 from harness._job import AutomaticChoice
+from harness._model_spec import model_config
 from harness._workload import Rows, generate_rows, rows_digest
 from harness.model import ModelConfig
 from planner import Layout, ScoringFacts, build_prefix_tree, mandatory_candidates, select_layout
@@ -108,7 +108,7 @@ def prepare_cell(plan: CellPlan, automatic: AutomaticChoice) -> PreparedCell:
         Variant(label, layout, _candidate((label,), layout))
         for label, layout in further_layouts(plan, tree, known).items()
     ]
-    choice = select_layout(tree, _scoring(facts), automatic.coefficients)
+    choice = select_layout(tree, ScoringFacts.of_cell(facts), automatic.coefficients)
     names = {variant.layout.decisions: variant.candidate.labels for variant in variants}
     labels = names.get(choice.layout.decisions, ())
     chosen = _candidate((AUTOMATIC, *labels), choice.layout)
@@ -129,18 +129,6 @@ def _facts(plan: CellPlan, config: ModelConfig) -> CellFacts:
         layers=config.layers,
         gdn_layers=config.gdn_layers,
         uses_gdn=config.uses_gdn,
-    )
-
-
-def _scoring(facts: CellFacts) -> ScoringFacts:
-    return ScoringFacts(
-        cp_size=facts.cp,
-        tp_size=facts.tp,
-        layers=facts.layers,
-        gdn_layers=facts.gdn_layers,
-        uses_gdn=facts.uses_gdn,
-        ep_size=facts.ep,
-        etp_size=facts.etp,
     )
 
 

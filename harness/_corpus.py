@@ -89,6 +89,8 @@ def corpus_shape(rows: Sequence[Any], digest: str) -> CorpusShape:
 
 
 def _content(path: str, digest: str | None) -> bytes:
+    if Path(path).exists() and not Path(path).is_file():
+        raise InvalidInputError(f"workload file {path} is no file; each rank reads it again, from its start")
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError as error:

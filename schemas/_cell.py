@@ -62,7 +62,7 @@ class CellIdentity(Record):
     model: str = Field(min_length=1, max_length=200)
     layers: int = Field(ge=1)
     shape: ParallelShape
-    group: int | None = Field(default=None, ge=0)
+    group: int | None = Field(default=None, ge=0, lt=2**31)
 
     @property
     def key(self) -> str:

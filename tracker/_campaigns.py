@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
+from fit import check_arguments
 from schemas import CampaignOpened, InvalidInputError, Manifest, NotFoundError, Unit
 from tracker._ledger import Ledger
 from tracker.log import Finding, Log, iter_segment
 from tracker.mlflow_store import file_lock
+from tracker.registry import MODEL
 
 _LOCK = ".register.lock"
 
@@ -16,7 +18,8 @@ def open_campaign(ledger: Ledger, manifest: Manifest) -> bool:
     Runners that start together register it once: the first records it, the others find it there.
 
     Raises:
-        InvalidInputError: the name is taken by another manifest; nothing was changed.
+        InvalidInputError: the name is taken, by another manifest or by the registry, or there is no such
+            fitting method or term; nothing was changed.
         StoreUnavailableError: the folder cannot be written.
     """
     ledger.log.disk.make_folder(ledger.store)
@@ -24,6 +27,7 @@ def open_campaign(ledger: Ledger, manifest: Manifest) -> bool:
         if manifest.campaign in ledger.campaigns():
             _require_same(ledger.manifest(manifest.campaign), manifest)
             return False
+        _require_usable(manifest)
         opened = CampaignOpened(manifest=manifest, manifest_digest=manifest.digest)
         with ledger.log.open_segment(manifest.campaign, "campaign") as segment:
             segment.append("campaign.opened", opened.plain())
@@ -60,6 +64,14 @@ def verify_registrations(log: Log) -> Iterator[Finding]:
                 expected = first.setdefault(place.campaign, digest)
                 if digest != expected:
                     yield Finding("another manifest", where, expected, digest)
+
+
+def _require_usable(manifest: Manifest) -> None:
+    if manifest.campaign == MODEL:
+        raise InvalidInputError(
+            f"campaign {MODEL!r}: the registry keeps its own records under this name; choose another"
+        )
+    check_arguments(manifest.fit)
 
 
 def _require_same(registered: Manifest, manifest: Manifest) -> None:

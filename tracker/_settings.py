@@ -113,7 +113,7 @@ def read_file(path: Path) -> dict[str, str]:
         ) from error
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInputError(f"{path}: not TOML: {error}; mend it or take it away") from error
     # Loaded only where there is a file: pydantic takes longer than `layoutledger --help`.
     from tracker._settings_file import parse_settings

@@ -9,6 +9,7 @@ from schemas import InvalidInputError
 LayerKind = Literal["attention", "gdn"]
 
 DTYPES = ("bfloat16", "float32", "float64")
+_MOST_LAYERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class ModelConfig:
         for name in ("hidden", "layers", "heads", "kv_heads", "head_dim", "vocab", "lora_rank"):
             if getattr(self, name) < 1:
                 yield f"{name} is {getattr(self, name)}; it must be at least 1"
+        if self.layers > _MOST_LAYERS:
+            yield f"layers is {self.layers}; at most {_MOST_LAYERS}"
         if self.attention_interval < 1:
             yield f"attention_interval is {self.attention_interval}; 1 means attention in every layer"
         if self.head_dim % 2:

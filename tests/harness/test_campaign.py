@@ -1,6 +1,12 @@
+import os
+from pathlib import Path
+
 import pytest
 
-from harness._campaign import campaign_names, load_campaign, model_config, parse_campaign, parse_shape
+from harness._campaign import campaign_names, load_campaign, parse_campaign, parse_shape
+from harness._campaign_rules import idle_holdout_names
+from harness._corpus import corpus_digest
+from harness._model_spec import model_config
 from harness._workload import generate_rows
 from harness.model import preset
 from schemas import (
@@ -142,6 +148,20 @@ def test_an_unknown_campaign_lists_those_there_are() -> None:
         ("[fit]", "[protocol]\nrequired = 9\n[fit]", ["protocol.required", "9"]),
         ("[fit]", "[protocol]\nwarmup_rounds = 9\n[fit]", ["warmup_limit"]),
         ("[fit]", "[protocol]\nround = 9\n[fit]", ["protocol.round"]),
+        ("[fit]", "[protocol]\nrounds = 1000001\n[fit]", ["protocol.rounds", "1000000"]),
+        ("[fit]", "[protocol]\nthreads_per_rank = 5000\n[fit]", ["protocol.threads_per_rank"]),
+        (
+            'terms = ["token_per_rank"]',
+            'terms = ["token_per_rnk"]',
+            ["fit.terms", "token_per_rnk", "gdn_level"],
+        ),
+        ('terms = ["token_per_rank"]', 'terms = ["gdn_level", "gdn_level"]', ["fit.terms", "more than once"]),
+        ('odd_groups_of = ["g"]', 'odd_groups_of = ["h"]', ["holdout", "'h'", "none of the 9 cells"]),
+        ('odd_groups_of = ["g"]', 'contains = ["|"]', ["holdout", "each of the 9 cells"]),
+        ("groups = [0, 1]", "groups = [4294967296]", ["entry 1", "group"]),
+        ("groups = [0, 1]", 'groups = [0, 1]\ndtype = "float7"', ["float7", "float32"]),
+        ("{ layers = 8 }", "{ layers = 1000000000 }", ["models.m", "layers"]),
+        ("[fit]", "deep = " + "[" * 3000 + "]" * 3000 + "\n[fit]", ["not TOML"]),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named_with_the_file(old: str, new: str, words: list[str]) -> None:
@@ -150,6 +170,24 @@ def test_what_is_wrong_in_a_file_is_named_with_the_file(old: str, new: str, word
         parse_campaign(TEXT.replace(old, new, 1), "mine.toml")
     for word in ["mine.toml", *words]:
         assert word in str(caught.value)
+
+
+def test_names_of_the_holdout_that_are_part_of_no_key_are_told() -> None:
+    rule = 'contains = ["tp2", "tp3"]\nodd_groups_of = ["g", "u"]'
+    manifest = parse_campaign(TEXT.replace('odd_groups_of = ["g"]', rule), "mine.toml")
+    assert idle_holdout_names(manifest) == ("tp3", "u")
+
+
+def test_one_cell_alone_needs_no_other_side_of_the_holdout() -> None:
+    text = TEXT.replace('models = ["m", "a"]', 'models = ["a"]').replace('"tp1cp1", "tp2cp1"', '"tp1cp1"')
+    alone = text.replace("groups = [0, 1]", "groups = [0]").partition('[[cells]]\nworkloads = ["u"]')[0]
+    assert len(parse_campaign(alone, "mine.toml").cells) == 1
+
+
+def test_a_device_is_no_corpus(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows.jsonl")
+    with pytest.raises(InvalidInputError, match="no file"):
+        corpus_digest(str(tmp_path / "rows.jsonl"))
 
 
 def test_shapes_are_written_by_the_sizes_that_differ_from_one() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas import InvalidInputError
+from schemas import InvalidInputError, Manifest
 from tracker._campaigns import open_campaign, verify_registrations
 from tracker._ledger import Ledger
 from tracker._verification import verify_ledger
@@ -109,3 +109,20 @@ def test_ledgers_that_were_filled_apart_agree_on_the_manifest_or_are_told(campai
     assert here.manifest("known") == manifest
     with pytest.raises(InvalidInputError, match="another name"):
         open_campaign(here, other)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"campaign": "layout-cost"}, "layout-cost.*registry"),
+        ({"fit": {"method": "zzz", "terms": ["token_per_rank"]}}, "zzz.*rank-margin"),
+        ({"fit": {"terms": ["token"]}}, "token: no such term"),
+    ],
+)
+def test_what_could_never_be_fitted_is_refused_before_anything_is_recorded(
+    campaigns, tmp_path: Path, changes: dict[str, object], words: str
+) -> None:
+    manifest = Manifest.parse({**campaigns.known_manifest().plain(), **changes}, where="here")
+    with pytest.raises(InvalidInputError, match=words):
+        open_campaign(Ledger(tmp_path), manifest)
+    assert not list(tmp_path.rglob("*.jsonl"))
