@@ -2,7 +2,10 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from schemas import CellFacts
 
 SEGMENT_THRESHOLDS: Final = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 """Lengths in tokens; ``LayoutFeatures.segments_below[i]`` counts the segments shorter than the i-th."""
@@ -44,6 +47,19 @@ class ScoringFacts:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 <= self.gdn_layers <= self.layers:
             raise ValueError(f"gdn_layers must lie in 0..layers ({self.layers}), got {self.gdn_layers}")
+
+    @classmethod
+    def of_cell(cls, facts: "CellFacts") -> "ScoringFacts":
+        """Take over what a measured cell says of itself."""
+        return cls(
+            cp_size=facts.cp,
+            tp_size=facts.tp,
+            layers=facts.layers,
+            gdn_layers=facts.gdn_layers,
+            uses_gdn=facts.uses_gdn,
+            ep_size=facts.ep,
+            etp_size=facts.etp,
+        )
 
     @property
     def attention_layers(self) -> int:

@@ -15,7 +15,6 @@ from fit import (
 )
 from planner import LayoutFeatures, ScoringFacts
 from schemas import (
-    CellFacts,
     CertifiedCell,
     CertifiedExclusion,
     EvidenceRoot,
@@ -28,17 +27,6 @@ from schemas import (
     digest_json,
     table_digest,
 )
-
-
-def scoring_facts(facts: CellFacts) -> ScoringFacts:
-    """The planner's facts of a cell."""
-    return ScoringFacts(
-        cp_size=facts.cp,
-        tp_size=facts.tp,
-        layers=facts.layers,
-        gdn_layers=facts.gdn_layers,
-        uses_gdn=facts.uses_gdn,
-    )
 
 
 def layout_features(features: Features) -> LayoutFeatures:
@@ -66,7 +54,7 @@ def _fit_cell(cell: CertifiedCell) -> FitCell:
         model=cell.identity.model,
         family=cell.identity.family,
         shape=cell.identity.shape.label(),
-        facts=scoring_facts(cell.facts),
+        facts=ScoringFacts.of_cell(cell.facts),
         candidates=tuple(
             FitCandidate(
                 label=candidate.label,

@@ -7,7 +7,6 @@ from typing import Any
 from harness import generate_rows, model_config
 from planner import ScoringFacts, build_prefix_tree, layout_features, select_layout
 from schemas import CellPlan, CertifiedCell, NotFoundError
-from tracker._fitting import scoring_facts
 from tracker._ledger import Ledger
 
 
@@ -108,8 +107,3 @@ def compare_picks(
             )
         )
     return tuple(picks)
-
-
-def cell_facts(cell: CertifiedCell) -> ScoringFacts:
-    """The facts of a measured cell."""
-    return scoring_facts(cell.facts)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Protocol
 
 from harness import CampaignSummary, CellProgress, load_campaign
+from planner import ScoringFacts
 from schemas import FitCompleted
 from tracker._campaigns import open_campaign
 from tracker._certificates import IssuedCertificate, certify_fit
 from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
 from tracker._measuring import measure_campaign
-from tracker._planning import PlannedPick, cell_facts, cell_rows, compare_picks, find_cell, held_out_cell
+from tracker._planning import PlannedPick, cell_rows, compare_picks, find_cell, held_out_cell
 from tracker._reporting import write_report
 from tracker._versions import load_version, register_campaigns
 from tracker.mirror import PushReport, push
@@ -119,4 +120,5 @@ def _plan_one(ledger: Ledger, campaign: str, version: int) -> tuple[str, tuple[P
     tables = {1: None}
     loaded = load_version(ledger, version=version)
     versions = tables | {version: loaded.tables[0].coefficients if loaded.tables else None}
-    return measured.cell, compare_picks(cell_rows(plan), cell_facts(measured), versions, measured)
+    facts = ScoringFacts.of_cell(measured.facts)
+    return measured.cell, compare_picks(cell_rows(plan), facts, versions, measured)

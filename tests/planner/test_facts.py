@@ -1,6 +1,7 @@
 import pytest
 
 from planner import SEGMENT_THRESHOLDS, LayoutFeatures, ScoringFacts
+from schemas import CellFacts
 
 
 @pytest.mark.parametrize(
@@ -13,6 +14,13 @@ def test_below_reads_the_first_threshold_that_is_no_less(length, index):
 
 def test_levels_are_those_past_the_first():
     assert [LayoutFeatures(1, 1, depth, (0,) * 8).levels for depth in (1, 2, 5)] == [0, 1, 4]
+
+
+def test_the_facts_of_a_cell_are_all_taken_over():
+    cell = CellFacts(tp=2, cp=3, ep=4, etp=5, layers=7, gdn_layers=6, uses_gdn=True)
+    assert ScoringFacts.of_cell(cell) == ScoringFacts(
+        cp_size=3, tp_size=2, layers=7, gdn_layers=6, uses_gdn=True, ep_size=4, etp_size=5
+    )
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def plan(
     """
     from planner import ScoringFacts
     from tracker._ledger import Ledger
-    from tracker._planning import cell_facts, cell_rows, compare_picks, find_cell, held_out_cell
+    from tracker._planning import cell_rows, compare_picks, find_cell, held_out_cell
 
     ledger = Ledger(store)
     tables = load_tables(ledger, versions, alias)
@@ -87,7 +87,7 @@ def plan(
         name = ledger.only_campaign(campaign)
         cell_plan, measured = find_cell(ledger, name, cell or held_out_cell(ledger, name))
         title = measured.cell
-        picks = compare_picks(cell_rows(cell_plan), cell_facts(measured), tables, measured)
+        picks = compare_picks(cell_rows(cell_plan), ScoringFacts.of_cell(measured.facts), tables, measured)
     if as_json:
         emit_json({"batch": title, "picks": pick_records(picks)})
         return
