@@ -1,6 +1,7 @@
 """Fixtures for tests of the projections."""
 
 import importlib.util
+import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -31,6 +32,26 @@ def campaigns() -> ModuleType:
 def calibration() -> ModuleType:
     """The helpers of `calibration.py`: calibration records of the origin project's form."""
     return _helpers("calibration")
+
+
+@pytest.fixture(scope="session")
+def known_once(campaigns, tmp_path_factory) -> Path:
+    """The campaign `known`, measured in full, its views made: to be copied, as a ledger's folder can be."""
+    ledger = campaigns.known_ledger(tmp_path_factory.mktemp("known") / "ledger")
+    ledger.warehouse.refresh()
+    return ledger.store
+
+
+@pytest.fixture(scope="session")
+def certified_once(known_once, tmp_path_factory) -> Path:
+    """The same, fitted and certified: to be copied."""
+    from tracker._certificates import certify_fit
+    from tracker._fits import fit_campaign
+    from tracker._ledger import Ledger
+
+    ledger = Ledger(shutil.copytree(known_once, tmp_path_factory.mktemp("certified") / "ledger"))
+    certify_fit(ledger, "known", fit_campaign(ledger, "known").id)
+    return ledger.store
 
 
 @pytest.fixture(autouse=True)

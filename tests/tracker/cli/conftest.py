@@ -1,10 +1,13 @@
 """Commands called as the shell calls them, without the cost of a new process each."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from tracker._ledger import Ledger
 from tracker.cli import cli
 from tracker.cli._boundary import run
 
@@ -42,6 +45,19 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def known(campaigns, store):
+def known(known_once, store) -> Ledger:
     """A ledger with the campaign `known`, measured in full."""
-    return campaigns.known_ledger(store)
+    return Ledger(shutil.copytree(known_once, store))
+
+
+@pytest.fixture
+def certified(certified_once, store) -> Ledger:
+    """A ledger with the campaign `known`, measured, fitted and certified."""
+    return Ledger(shutil.copytree(certified_once, store))
+
+
+@pytest.fixture
+def issued(certified) -> Path:
+    """The file of its certificate."""
+    (file,) = (certified.store / "certificates").glob("*.json")
+    return file

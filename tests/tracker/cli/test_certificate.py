@@ -2,15 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
-
-import pytest
-
-
-@pytest.fixture
-def issued(call, known):
-    assert call("fit").code == 0
-    return Path(json.loads(call("certify", "--json").out)["file"])
 
 
 def test_a_signed_certificate_verifies_and_gives_the_file_back(call, issued, tmp_path):
@@ -60,10 +51,10 @@ def test_from_the_file_alone_the_log_is_not_read(call, issued, store):
     assert "made again from the log" not in outcome.out
 
 
-def test_two_certificates_are_compared(call, issued, known, tmp_path):
+def test_two_certificates_are_compared(call, issued, certified, tmp_path):
     first = tmp_path / "first.json"
     first.write_bytes(issued.read_bytes())
-    cell = known.manifest("known").keys[1]
+    cell = certified.manifest("known").keys[1]
     call("exclude", "known", cell, "--reason", "a doubtful clock", "--by", "ann")
     call("fit")
     second = json.loads(call("certify", "--json").out)["file"]

@@ -117,7 +117,7 @@ def test_bash_completes_verbs_options_campaigns_and_cells(known, tmp_path):
     assert sorted(offered("exclude", "known", "")) == cells
 
 
-def test_completions_come_from_the_log_and_never_fail(call, known, store, monkeypatch):
+def test_completions_come_from_the_log_and_never_fail(certified, issued, store, monkeypatch):
     import click
 
     from tracker.cli import _complete as complete
@@ -125,8 +125,7 @@ def test_completions_come_from_the_log_and_never_fail(call, known, store, monkey
     from tracker.log import Log
 
     context = click.Context(cli)
-    call("fit", "known")
-    digest = json.loads(call("certify", "known", "--json").out)["digest"]
+    digest = issued.stem.removeprefix("known-")
 
     def values(completer, beginning=""):
         return [item.value for item in completer(context, cli.params[0], beginning)]
@@ -134,13 +133,13 @@ def test_completions_come_from_the_log_and_never_fail(call, known, store, monkey
     monkeypatch.setenv("LAYOUTLEDGER_STORE", str(store))
     assert values(complete.campaigns) == ["known"]
     assert sorted(values(complete.cells, "held")) == [
-        k for k in known.manifest("known").keys if k[:4] == "held"
+        k for k in certified.manifest("known").keys if k[:4] == "held"
     ]
-    assert values(complete.certificates) == [digest[:12]]
+    assert values(complete.certificates) == [digest]
     registered = {"model": "layout-cost", "version": 2, "bundle_digest": "b", "tables": []}
     with Log(store).open_segment("layout-cost", "registration") as segment:
         segment.append("version.registered", registered)
-    assert values(complete.versions) == ["2"] and values(complete.held) == ["2", digest[:12]]
+    assert values(complete.versions) == ["2"] and values(complete.held) == ["2", digest]
     assert values(complete.aliases, "c") == ["champion", "candidate"]
     assert "cpu-quick" in values(complete.campaigns_or_files, "cpu")
     monkeypatch.setenv("LAYOUTLEDGER_STORE", str(store / "nowhere"))

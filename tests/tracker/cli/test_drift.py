@@ -10,19 +10,17 @@ from tracker.observe import SelectionObserver
 
 
 @pytest.fixture
-def changed(call, known, campaigns):
+def changed(call, certified, campaigns):
     """`known` certified, registered and promoted as version 2; `later` measured on a slower driver."""
-    call("fit", "known")
-    call("certify", "known")
     call("register", "known")
     forced = call("promote", "2", "--reason", "a test", "--force")
     assert forced.code == 0, forced.err
     plan = campaigns.known_manifest(campaigns.TOML.replace('campaign = "known"', 'campaign = "later"'))
     truth = {**campaigns.TRUTH, "tiny_segment_per_layer": 30_000_000, "gdn_level": 30_000_000}
-    campaigns.open_campaign(known, plan)
+    campaigns.open_campaign(certified, plan)
     for cell in plan.cells:
-        campaigns.record_cell(known, "later", cell, truth, source="new driver")
-    return known
+        campaigns.record_cell(certified, "later", cell, truth, source="new driver")
+    return certified
 
 
 @pytest.mark.slow(seconds=40)

@@ -9,8 +9,10 @@ from schemas import table_digest
 
 
 @pytest.fixture
-def fitted(call, known):
-    return json.loads(call("fit", "--json").out)
+def fitted(certified) -> dict:
+    """The certified fit."""
+    _, result = certified.warehouse.fits("known")[0]
+    return result.plain()
 
 
 def test_both_forms_read_back_to_the_table(call, fitted):
@@ -21,10 +23,10 @@ def test_both_forms_read_back_to_the_table(call, fitted):
     assert fitted["table_digest"] in as_python.out
 
 
-def test_a_certificates_digest_names_its_table_too(call, fitted, tmp_path):
-    digest = json.loads(call("certify", "--json").out)["digest"]
+def test_a_certificates_digest_names_its_table_too(call, fitted, issued, tmp_path):
+    digest = issued.stem.removeprefix("known-")
     file = tmp_path / "table.json"
-    assert call("export", "table", digest[:12], "--output", file).code == 0
+    assert call("export", "table", digest, "--output", file).code == 0
     assert json.loads(file.read_text()) == fitted["table"]
 
 
@@ -35,15 +37,15 @@ def test_an_unknown_digest_is_answered_with_the_tables_there_are(call, fitted):
         assert fitted["table_digest"] in outcome.err
 
 
-def test_a_beginning_of_two_tables_is_not_enough(call, fitted, known):
+def test_a_beginning_of_two_tables_is_not_enough(call, certified):
     """Tables are recorded until two of their digests begin alike."""
-    _, result = known.warehouse.fits("known")[0]
+    _, result = certified.warehouse.fits("known")[0]
     firsts, value = {result.table_digest[0]}, 0
     while True:
         value += 1
         table = {"gdn_level": value}
         digest = table_digest(table)
-        with known.log.open_segment("known", "fit") as segment:
+        with certified.log.open_segment("known", "fit") as segment:
             again = result.model_copy(update={"table": table, "table_digest": digest})
             segment.append("fit.completed", again.plain())
         if digest[0] in firsts:

@@ -1,7 +1,6 @@
 """`fit`, `certify`, `certificate`: the true table comes out, and what is not there is said."""
 
 import json
-from pathlib import Path
 
 
 def test_the_true_table_is_found_from_its_times(call, known, campaigns):
@@ -33,42 +32,35 @@ def test_certify_writes_a_certificate_that_checks_from_the_log(call, known):
     assert "FAILED" not in checked.out
 
 
-def test_certifying_again_records_nothing_new(call, known):
-    call("fit")
-    first = json.loads(call("certify", "--json").out)
-    segments = known.log.segments()
-    assert json.loads(call("certify", "--json").out) == first
-    assert known.log.segments() == segments
+def test_certifying_again_records_nothing_new(call, certified, issued):
+    segments = certified.log.segments()
+    again = json.loads(call("certify", "--json").out)
+    assert (again["file"], again["digest"][:12]) == (str(issued), issued.stem.removeprefix("known-"))
+    assert certified.log.segments() == segments
 
 
-def test_an_exported_certificate_is_the_same_file(call, known, tmp_path):
-    call("fit")
-    issued = json.loads(call("certify", "--json").out)
+def test_an_exported_certificate_is_the_same_file(call, issued, tmp_path):
     exported = tmp_path / "exported.json"
-    assert call("certificate", "export", issued["digest"][:10], "--output", exported).code == 0
-    assert exported.read_bytes() == Path(issued["file"]).read_bytes()
+    digest = issued.stem.removeprefix("known-")
+    assert call("certificate", "export", digest[:10], "--output", exported).code == 0
+    assert exported.read_bytes() == issued.read_bytes()
 
 
-def test_a_later_exclusion_leaves_an_issued_certificate_as_it_is(call, known):
-    call("fit")
-    issued = json.loads(call("certify", "--json").out)
-    cell = known.manifest("known").keys[1]
+def test_a_later_exclusion_leaves_an_issued_certificate_as_it_is(call, certified, issued):
+    cell = certified.manifest("known").keys[1]
     assert call("exclude", "known", cell, "--reason", "a doubtful clock", "--by", "ann").code == 0
-    checked = call("certificate", "check", issued["file"], "--refit")
+    checked = call("certificate", "check", issued, "--refit")
     assert checked.code == 0, checked.out + checked.err
 
 
-def test_a_certificate_from_another_ledger_is_checked_from_the_file_alone(call, known, tmp_path):
-    call("fit")
-    issued = json.loads(call("certify", "--json").out)
-    outcome = call("certificate", "check", issued["file"], "--store", tmp_path / "elsewhere")
+def test_a_certificate_from_another_ledger_is_checked_from_the_file_alone(call, issued, tmp_path):
+    outcome = call("certificate", "check", issued, "--store", tmp_path / "elsewhere")
     assert outcome.code == 0, outcome.err
     assert "from the file alone" in outcome.out
 
 
-def test_a_changed_certificate_does_not_verify(call, known, tmp_path):
-    call("fit")
-    content = json.loads(Path(json.loads(call("certify", "--json").out)["file"]).read_text())
+def test_a_changed_certificate_does_not_verify(call, issued, tmp_path):
+    content = json.loads(issued.read_text())
     content["predicate"]["cells"][0]["candidates"][0]["median_ms"] *= 1.001
     changed = tmp_path / "changed.json"
     changed.write_text(json.dumps(content))

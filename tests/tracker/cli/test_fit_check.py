@@ -1,6 +1,8 @@
 """`fit check`: the real search under the fitted table; a table of the past judged on later cells."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -8,14 +10,23 @@ from harness import AutomaticChoice, load_campaign
 from harness._cell import prepare_cell
 from planner import build_prefix_tree, select_layout
 from schemas import CorruptionError
+from tracker._fits import fit_campaign
+from tracker._ledger import Ledger
 from tracker._planning import cell_rows
 from tracker._selecting import search_campaign
 
 
+@pytest.fixture(scope="module")
+def fitted_once(known_once, tmp_path_factory) -> Path:
+    """The campaign `known`, fitted: to be copied."""
+    ledger = Ledger(shutil.copytree(known_once, tmp_path_factory.mktemp("fitted") / "ledger"))
+    assert fit_campaign(ledger, "known", method="nnls").result.passed
+    return ledger.store
+
+
 @pytest.fixture
-def fitted(call, known):
-    assert call("fit", "known", "--method", "nnls").code == 0
-    return known
+def fitted(fitted_once, store) -> Ledger:
+    return Ledger(shutil.copytree(fitted_once, store))
 
 
 def test_every_cell_is_searched_under_the_fitted_table(call, fitted, campaigns):
@@ -131,13 +142,18 @@ shapes = ["tp1cp1"]
 FIRST_ALONE = {"token_per_rank": 40_000, "tiny_segment_per_layer": 4_000_000}
 
 
+@pytest.fixture(scope="module")
+def apart_once(campaigns, fitted_once, tmp_path_factory) -> Path:
+    """Beside `known` a campaign whose table selects a layout in each cell that no one has measured."""
+    store = shutil.copytree(fitted_once, tmp_path_factory.mktemp("apart") / "ledger")
+    ledger = campaigns.known_ledger(store, campaigns.known_manifest(APART), FIRST_ALONE)
+    fit_campaign(ledger, "apart")
+    return ledger.store
+
+
 @pytest.fixture
-def apart(call, campaigns, store):
-    """A ledger whose table selects a layout in each cell that no one has measured."""
-    manifest = campaigns.known_manifest(APART)
-    ledger = campaigns.known_ledger(store, manifest, FIRST_ALONE)
-    call("fit", "apart")
-    return ledger
+def apart(apart_once, store) -> Ledger:
+    return Ledger(shutil.copytree(apart_once, store))
 
 
 def test_selections_that_no_one_measured_become_a_campaign_that_measures_them(call, apart, tmp_path):
@@ -166,7 +182,7 @@ def test_selections_that_no_one_measured_become_a_campaign_that_measures_them(ca
     assert timed == plain | {selected[plan.identity.key]}
 
 
-def test_nothing_is_written_where_everything_was_measured_or_the_name_is_wrong(call, fitted, apart, tmp_path):
+def test_nothing_is_written_where_everything_was_measured_or_the_name_is_wrong(call, apart, tmp_path):
     outside = json.loads(call("fit", "check", "known", "--json").out)["outside"]
     outcome = call("fit", "check", "known", "--campaign-out", tmp_path / "x.json")
     assert outcome.code == 0 and (tmp_path / "x.json").exists() == bool(outside)

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -160,13 +159,6 @@ def test_without_a_ledger_each_verb_says_so_and_makes_none(call, store, verb):
     assert not store.exists()
 
 
-@pytest.fixture(scope="module")
-def measured(campaigns, tmp_path_factory) -> Path:
-    ledger = campaigns.known_ledger(tmp_path_factory.mktemp("measured") / "ledger")
-    assert ledger.campaign_states()[0]["measured"] == 3  # And the views are made, once for all that follow.
-    return ledger.store
-
-
 @pytest.fixture
 def files(tmp_path) -> dict[str, Path]:
     contents = {
@@ -183,9 +175,8 @@ def files(tmp_path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_said_and_changes_nothing(call, measured, store, files, monkeypatch, tmp_path, mistake):
+def test_a_mistake_is_said_and_changes_nothing(call, known, store, files, monkeypatch, tmp_path, mistake):
     arguments, code, says = MISTAKES[mistake]
-    shutil.copytree(measured, store)
     monkeypatch.chdir(tmp_path)
     if mistake in SERVERS:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", SERVERS[mistake])
@@ -195,9 +186,7 @@ def test_a_mistake_is_said_and_changes_nothing(call, measured, store, files, mon
     assert set(os.listdir(tmp_path)) == around
 
 
-def test_a_defect_is_told_as_one_with_its_place_and_its_own_code(call, monkeypatch, measured, store):
-    shutil.copytree(measured, store)
-
+def test_a_defect_is_told_as_one_with_its_place_and_its_own_code(call, monkeypatch, known):
     def fail(ledger):
         raise ZeroDivisionError("hunter2 at http://ann:hunter2@db")
 

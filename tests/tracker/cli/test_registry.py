@@ -2,21 +2,30 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
+from tracker._ledger import Ledger
+from tracker._versions import register_campaigns
 from tracker.mlflow_store import connect, embedded_uri
 
 
+@pytest.fixture(scope="module")
+def registered_once(certified_once, tmp_path_factory) -> Path:
+    """The table of `known` as version 2: to be copied."""
+    ledger = Ledger(shutil.copytree(certified_once, tmp_path_factory.mktemp("registered") / "ledger"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        assert register_campaigns(ledger, ["known"]) == 2
+    return ledger.store
+
+
 @pytest.fixture
-def registered(call, known):
-    """The table of `known`, certified and registered as version 2; its certificate's digest."""
-    call("fit")
-    issued = json.loads(call("certify", "--json").out)
-    outcome = call("register", "known", "--json")
-    assert outcome.code == 0, outcome.err
-    assert json.loads(outcome.out)["version"] == 2
-    return issued["digest"]
+def registered(registered_once, store) -> str:
+    """The table of `known` is certified and version 2; the beginning of its certificate's digest."""
+    (file,) = (shutil.copytree(registered_once, store) / "certificates").glob("*.json")
+    return file.stem.removeprefix("known-")
 
 
 def review(call, digest, aspect, verdict, by="ann"):
