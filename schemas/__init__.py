@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         SplitPart,
     )
     from schemas._redact import redact, redact_plain
+    from schemas._segment import SegmentLink, SegmentOpened
     from schemas._selection import SelectionObserved, SelectionsClosed
     from schemas._table import (
         BUNDLE_FILE,
@@ -209,6 +210,8 @@ _HOME = {
     "TRACE_STEPS_PER_EVENT": "_memory",
     "redact": "_redact",
     "redact_plain": "_redact",
+    "SegmentLink": "_segment",
+    "SegmentOpened": "_segment",
     "SelectionObserved": "_selection",
     "SelectionsClosed": "_selection",
     "BUNDLE_FILE": "_table",
@@ -301,6 +304,8 @@ __all__ = [
     "RegisteredTable",
     "ReviewRecorded",
     "SampleRecorded",
+    "SegmentLink",
+    "SegmentOpened",
     "SelectionJudged",
     "SelectionObserved",
     "SelectionsClosed",

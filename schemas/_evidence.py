@@ -11,6 +11,7 @@ from schemas._certificate import EvidenceRoot
 from schemas._event import ULID_PATTERN
 from schemas._manifest import FitArguments, Manifest
 from schemas._memory import AdmissionRefused, AdmissionSplit, MemoryObserved, MemoryTrace
+from schemas._segment import SegmentOpened
 from schemas._selection import SelectionObserved, SelectionsClosed
 from schemas._table import CoefficientBundle, Domain
 from schemas._verdict import GateVerdict, Metrics
@@ -277,6 +278,7 @@ class AliasMoved(Record):
 
 
 PAYLOADS: dict[str, type[Record]] = {
+    "segment.opened": SegmentOpened,
     "campaign.opened": CampaignOpened,
     "cell.started": CellStarted,
     "cell.described": CellDescribed,

@@ -18,7 +18,16 @@ from tracker._certificates import full_check
 from tracker._ledger import Ledger
 from tracker.certificate import read_statement, render_statement
 from tracker.certificate._signing import signed_statement
-from tracker.log import Finding, Log, SegmentPath, iter_segment, merkle_root, read_seal, verify_log
+from tracker.log import (
+    Finding,
+    Log,
+    SegmentPath,
+    iter_segment,
+    merkle_root,
+    read_seal,
+    verify_links,
+    verify_log,
+)
 from tracker.mirror import verify_mirror
 from tracker.registry import verify_registry
 
@@ -28,12 +37,13 @@ SIGNED = ".dsse.json"
 def verify_ledger(ledger: Ledger) -> list[Finding]:
     """Every drift from what was written, the log's first.
 
-    A log that does not verify ends the check: what is projected from it cannot be judged.
+    A log with lines that do not verify ends the check: what is projected from it cannot be judged. A missing
+    segment does not end it.
     """
-    findings = verify_log(ledger.log)
-    if findings:
-        return findings
-    findings = [*verify_registrations(ledger.log), *verify_certificates(ledger.store, ledger.log)]
+    damaged, links = verify_log(ledger.log), verify_links(ledger.log)
+    if damaged:
+        return [*damaged, *links]
+    findings = [*links, *verify_registrations(ledger.log), *verify_certificates(ledger.store, ledger.log)]
     try:
         return [
             *findings,

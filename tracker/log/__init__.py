@@ -16,27 +16,30 @@ from tracker.log._checkpoint import (
     check_inclusion,
     inclusion_proof,
     leaf_of,
-    read_seal,
 )
 from tracker.log._crash import CRASH_VARIABLE, crash_point
 from tracker.log._disk import Disk
+from tracker.log._links import MOST_LINKS, LooseEnds, read_links
 from tracker.log._log import Log
 from tracker.log._merkle import MerkleTree, audit_path, merkle_root, path_root
 from tracker.log._names import SegmentPath, check_campaign, segment_path
 from tracker.log._reader import DamagedSegmentError, iter_segment, read_open_segment, read_segment
 from tracker.log._recover import Recovered, Recovery, recover
+from tracker.log._seal import read_seal
 from tracker.log._upcast import UPCASTS, upcast
-from tracker.log._verify import Finding, verify_log
+from tracker.log._verify import Finding, verify_links, verify_log
 from tracker.log._writer import SealedSegment, SegmentWriter
 
 __all__ = [
     "CRASH_VARIABLE",
+    "MOST_LINKS",
     "UPCASTS",
     "Checkpoint",
     "DamagedSegmentError",
     "Disk",
     "Finding",
     "Log",
+    "LooseEnds",
     "MerkleTree",
     "Recovered",
     "Recovery",
@@ -53,11 +56,13 @@ __all__ = [
     "leaf_of",
     "merkle_root",
     "path_root",
+    "read_links",
     "read_open_segment",
     "read_seal",
     "read_segment",
     "recover",
     "segment_path",
     "upcast",
+    "verify_links",
     "verify_log",
 ]

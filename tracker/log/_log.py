@@ -13,6 +13,7 @@ from ulid import ULID
 from schemas import CorruptionError, InvalidInputError, NotFoundError, Source, Unit, digest_file
 from tracker.log._disk import Disk, file_chunks
 from tracker.log._encoder import LineEncoder
+from tracker.log._links import LooseEnds
 from tracker.log._names import (
     INCOMING_SUFFIX,
     SEALED_SUFFIX,
@@ -42,6 +43,7 @@ class Log:
         self.folder = root / "log"
         self.disk = disk or Disk()
         self._sync_events = sync_events
+        self._ends: dict[str, LooseEnds] = {}
 
     def open_segment(
         self,
@@ -52,6 +54,8 @@ class Log:
         fields: Mapping[str, Any] | None = None,
     ) -> SegmentWriter:
         """Begin a unit of work; its first event, `segment.opened`, is durable when this returns.
+
+        That event names sealed segments of the campaign that none had named (`LooseEnds`).
 
         Args:
             campaign: name of the campaign, a folder name.
@@ -64,15 +68,18 @@ class Log:
             StoreUnavailableError: the folder cannot be written.
 
         """
-        check_campaign(campaign)
-        segment = str(ULID())
-        about = {**(subject or {}), "campaign": campaign, "segment": segment}
+        folder = self.folder / check_campaign(campaign)
+        about, kind = {**(subject or {}), "campaign": campaign}, _known_unit(unit).value
         for key, value in about.items():
             _require_text(key, value)
-        encoder = LineEncoder(this_source(), about)
-        opened = {**(fields or {}), "segment": segment, "campaign": campaign, "unit": _known_unit(unit).value}
-        folder = self.folder / campaign
         self.disk.make_folder(folder)
+        links = self._ends.setdefault(campaign, LooseEnds(folder)).look()
+        # Made after the look, so that ids ascend along the links.
+        segment = str(ULID())
+        encoder = LineEncoder(this_source(), {**about, "segment": segment})
+        opened = {**(fields or {}), "segment": segment, "campaign": campaign, "unit": kind}
+        if links:
+            opened["follows"] = [link.plain() for link in links]
         return SegmentWriter(folder, encoder, opened, disk=self.disk, sync_events=self._sync_events)
 
     def campaigns(self) -> tuple[str, ...]:

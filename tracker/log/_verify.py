@@ -5,18 +5,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from schemas import CorruptionError, InvalidInputError
+from schemas import CorruptionError, InvalidInputError, SegmentLink
 from tracker.log._checkpoint import Checkpoint, campaign_checkpoint
 from tracker.log._disk import claimed
+from tracker.log._links import read_links
 from tracker.log._log import Log
 from tracker.log._names import (
     FRESH_SUFFIX,
     OPEN_SUFFIX,
     RECOVERING_SUFFIX,
+    SegmentPath,
     is_campaign_folder,
     is_segment_file,
 )
 from tracker.log._reader import DamagedSegmentError, iter_segment, read_open_segment
+from tracker.log._seal import read_seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,51 @@ def verify_log(log: Log, checkpoints: Iterable[Checkpoint] = ()) -> list[Finding
     for checkpoint in checkpoints:
         findings.extend(_check_checkpoint(log, checkpoint))
     return findings
+
+
+def verify_links(log: Log) -> list[Finding]:
+    """Compare with the log what segments say of those sealed before them; nothing is changed.
+
+    A segment that another names and that is not here was deleted, or has not come yet (a part of a ledger was
+    pulled or copied): nobody can tell which, and nothing else depends on it. What is damaged is for
+    `verify_log` to find.
+
+    Returns:
+        A finding for each named segment that is missing or has another seal, by campaign and id; it says
+        which segment names it. Empty when all is well.
+
+    Raises:
+        StoreUnavailableError: a file cannot be read.
+
+    """
+    findings: list[Finding] = []
+    for campaign in log.campaigns():
+        sealed = {place.segment: place for place in log.segments(campaign)}
+        told: dict[SegmentLink, Path] = {}
+        for place in sorted((*sealed.values(), *log.open_segments(campaign))):
+            try:
+                links = read_links(place.path)
+            except InvalidInputError as error:
+                findings.append(Finding("unreadable links", f"{place.path}:1", "links", str(error)))
+                continue
+            for link in links:
+                told.setdefault(link, place.path)
+        for link in sorted(told, key=lambda link: (link.segment, link.head)):
+            findings.extend(_check_link(link, f"{told[link]}:1", sealed.get(link.segment)))
+    return findings
+
+
+def _check_link(link: SegmentLink, where: str, place: SegmentPath | None) -> Iterator[Finding]:
+    if place is None:
+        lost = "no sealed segment of that id: pull it, or restore its file from a copy"
+        yield Finding("missing segment", where, link.segment, lost)
+        return
+    try:
+        head = read_seal(place).head
+    except CorruptionError:
+        return
+    if head != link.head:
+        yield Finding("replaced segment", where, f"{link.segment} with seal {link.head}", f"seal {head}")
 
 
 def _check_folder(folder: Path) -> Iterator[Finding]:

@@ -25,10 +25,27 @@ def write(log: Log, name: str = "cell-a", samples: int = 3) -> None:
     print("sealed", flush=True)
 
 
+def crowd(root: Path, writers: int = 8, segments: int = 4) -> None:
+    """So many processes at once, each of which writes one segment after another."""
+    children: list[int] = []
+    for number in range(writers):
+        children.append(os.fork())
+        if children[-1] == 0:
+            log = Log(root)
+            for _ in range(segments):
+                with log.open_segment("quick", Unit.ATTEMPT, {"cell": f"cell-{number}"}) as writer:
+                    writer.append("cell.completed", {"cell": f"cell-{number}"})
+            os._exit(0)
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
+
+
 def act(verb: str, root: str) -> None:
     log = Log(Path(root))
     if verb == "recover":
         recover(log)
+    elif verb == "crowd":
+        crowd(log.root)
     elif verb == "write-many":
         for number in range(4):
             write(log, f"cell-{number}", samples=120)
