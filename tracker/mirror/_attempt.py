@@ -109,6 +109,7 @@ def _identity(started: Sequence[tuple[Event, CellStarted]]) -> dict[str, str]:
         "family": identity.family,
         "model": identity.model,
         "layers": str(identity.layers),
+        "shape": shape.label(),
         "tp": str(shape.tp),
         "cp": str(shape.cp),
         "ep": str(shape.ep),

@@ -16,9 +16,8 @@ _COLUMNS = (
     "tags.`ledger.kind`",
     "tags.`ledger.verdict`",
     "params.`fastest`",
+    "params.`shape`",
     "params.`unsteady`",
-    "params.`tp`",
-    "params.`cp`",
 )
 _VIEW_STATE = {"orderByAsc": True, "orderByKey": "attributes.start_time", "selectedColumns": _COLUMNS}
 

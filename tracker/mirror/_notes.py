@@ -47,7 +47,8 @@ def experiment_words(manifest: Manifest) -> str:
     """The page of a campaign: what it is, how to read the runs, its cells as far as a tag holds them."""
     text = "\n\n".join(
         [
-            f"**{safe(manifest.title or manifest.campaign)}**",
+            # The list of experiments shows the beginning of this as it is written.
+            safe(manifest.title or manifest.campaign),
             manifest_words(manifest),
             "**How to read it.** One run is one recorded unit of work: the campaign's opening, an attempt at "
             "a cell, an exclusion, a fit, a certificate. `ledger.kind` says which, `ledger.verdict` how it "

@@ -104,7 +104,7 @@ def steadiness_label(drift: Drift | None, stalls: Sequence[Stall]) -> str:
     """In a few words for a column: what stands out, empty where nothing does."""
     parts = [f"drift {drift.change_pct:+.0f}%"] if drift is not None and drift.told else []
     if stalls:
-        parts.append(_stalls(len(stalls)))
+        parts.append(f"{len(stalls)} stall{'s' if len(stalls) != 1 else ''}")
     return ", ".join(parts)
 
 
@@ -125,14 +125,10 @@ def steadiness_words(drift: Drift | None, stalls: Sequence[Stall]) -> str:
         ]
         more = f" and {len(stalls) - SHOWN} more" if len(stalls) > SHOWN else ""
         parts.append(
-            f"**{_stalls(len(stalls)).capitalize()}**, far above the median of their candidate: "
-            f"{', '.join(shown)}{more}. They stay usable: a median hardly sees them."
+            f"**Stalls:** {len(stalls)} sample{'s' if len(stalls) != 1 else ''} far above the median of the "
+            f"candidate: {', '.join(shown)}{more}. They stay usable: a median hardly sees them."
         )
     return "\n\n".join(parts)
-
-
-def _stalls(count: int) -> str:
-    return f"{count} stalled sample{'s' if count != 1 else ''}"
 
 
 def _usable(samples: Sequence[SampleRecorded]) -> Mapping[str, list[SampleRecorded]]:

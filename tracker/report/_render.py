@@ -67,7 +67,7 @@ def _environment() -> Environment:
     )
     # The library leaves open what kind of thing a filter is.
     filters: Any = environment.filters  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    filters.update(num=_number, count=_count)
+    filters.update(num=_number, count=_count, name=_name)
     return environment
 
 
@@ -81,6 +81,12 @@ def _finalize(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return _CONTROL.sub("\ufffd", value)
     return value
+
+
+def _name(value: str) -> Markup:
+    """A name that breaks after its joints where it has to, rather than within a word."""
+    parts = re.split(r"(?<=[_|])", _finalize(value))
+    return Markup("<wbr>").join(part for part in parts if part)
 
 
 def _number(value: float | None, digits: int = 2) -> str:

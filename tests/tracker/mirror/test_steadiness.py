@@ -105,7 +105,7 @@ def test_what_stands_out_is_said_in_words_and_nothing_else_is():
     times[7, 1] = 90.0
     moved = samples_of(times)
     drift, stalls = find_drift(moved), find_stalls(moved)
-    assert steadiness_label(drift, stalls) == "drift -24%, 1 stalled sample"
+    assert steadiness_label(drift, stalls) == "drift -24%, 1 stall"
     words = steadiness_words(drift, stalls)
     assert "ran 24% faster in the last of the 8 rounds" in words
     assert "full_sharing in round 7 (9.9 times)" in words
@@ -115,7 +115,7 @@ def test_many_stalls_are_counted_and_a_few_are_named():
     times = np.full((40, 3), 10.0) + np.arange(40)[:, None] % 2
     times[5:9, :] = 80.0
     words = steadiness_words(None, find_stalls(samples_of(times)))
-    assert words.startswith("**12 stalled samples**") and "and 7 more." in words
+    assert words.startswith("**Stalls:** 12 samples far above") and "and 7 more." in words
 
 
 def plan_of(tmp_path, evidence, times: np.ndarray) -> RunPlan:

@@ -23,7 +23,7 @@ from tracker.registry._review import record_review
 from tracker.report import facts_of_events, render_report
 
 HOSTILE = "<img src=x onerror=alert(1)>](javascript:alert(2)) **b** `c` {{ 7 * 7 }} &lt; \"'\u202e|"
-VOID = {"meta", "br", "img", "hr"}
+VOID = {"meta", "br", "img", "hr", "wbr"}
 DRAWN = {"svg", "rect", "line", "circle", "polygon", "path", "text", "title", "desc"}
 
 
