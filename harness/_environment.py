@@ -7,15 +7,15 @@ import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import psutil
 
+from planner import memory_bucket
 from schemas import DeviceClass
 
 _PACKAGES = ("layoutledger", "torch", "numpy")
 _MEASURING = ("schemas", "planner", "harness")
-_GIB = 2**30
 
 
 @cache
@@ -32,13 +32,6 @@ def source_digest() -> str:
             state.update(path.relative_to(root).as_posix().encode() + b"\0")
             state.update(hashlib.sha256(path.read_bytes()).digest())
     return state.hexdigest()
-
-
-def memory_bucket(total_bytes: int) -> Literal["below-70g", "70g-to-120g", "above-120g"]:
-    """The class of a device's memory (design, section 6): below 70 GiB, 70 to 120, above."""
-    if total_bytes < 70 * _GIB:
-        return "below-70g"
-    return "70g-to-120g" if total_bytes <= 120 * _GIB else "above-120g"
 
 
 def cpu_device_class(cpuinfo: str | None = None) -> DeviceClass:

@@ -13,7 +13,7 @@ import torch
 from harness._admit import require_memory
 from harness._cell import PreparedCell, prepare_cell
 from harness._comm import Groups, close_groups, gather_control_text, open_groups
-from harness._environment import cpu_device_class, cpu_name, memory_bucket
+from harness._environment import cpu_device_class, cpu_name
 from harness._failure import explain_error
 from harness._faults import FaultInjector
 from harness._job import Job, JobCell, event_line, last_collective_file
@@ -21,6 +21,7 @@ from harness._lastcall import LastCollective
 from harness._measure import Bench, CellMeasurement, Step, end_report, require_same_layouts
 from harness._step import forward_backward, prepare
 from harness.model._decoder import Decoder, build_model
+from planner import memory_bucket
 from schemas import DeviceClass, Record
 
 Send = Callable[[dict[str, Any]], None]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from planner._facts import ScoringFacts
 
@@ -32,8 +32,8 @@ class DeviceClass:
         return cls(f"cpu:{model_class}", memory_bucket(memory_bytes))
 
 
-def memory_bucket(memory_bytes: int) -> str:
-    """Return the memory bucket of a device's total bytes: below 70 GiB, 70 to 120, above."""
+def memory_bucket(memory_bytes: int) -> Literal["below-70g", "70g-to-120g", "above-120g"]:
+    """Return the class of a device's memory (design, section 6): below 70 GiB, 70 to 120, above."""
     if memory_bytes < 70 * GIB:
         return "below-70g"
     return "70g-to-120g" if memory_bytes <= 120 * GIB else "above-120g"

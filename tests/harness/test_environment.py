@@ -2,9 +2,7 @@ import json
 import subprocess
 import sys
 
-import pytest
-
-from harness._environment import cpu_device_class, cpu_name, environment_record, memory_bucket, source_digest
+from harness._environment import cpu_device_class, cpu_name, environment_record, source_digest
 from schemas import canonical_json
 
 CPUINFO = """processor\t: 0
@@ -26,14 +24,6 @@ def test_a_processor_is_a_class_by_vendor_family_and_model() -> None:
 def test_without_processor_facts_the_machine_is_the_class() -> None:
     assert cpu_device_class("").capability.startswith("cpu:")
     assert cpu_device_class("").capability != "cpu:"
-
-
-@pytest.mark.parametrize(
-    ("gib", "bucket"),
-    [(69.9, "below-70g"), (70, "70g-to-120g"), (120, "70g-to-120g"), (120.1, "above-120g")],
-)
-def test_memory_falls_into_one_of_three_buckets(gib: float, bucket: str) -> None:
-    assert memory_bucket(int(gib * 2**30)) == bucket
 
 
 def test_the_record_is_plain_json_and_names_what_matters() -> None:
