@@ -9,6 +9,7 @@ from tracker.log import Log
 from tracker.mirror._push import PushFailure
 from tracker.mirror._run_plan import CAMPAIGN_TAG, SEGMENT_FOLDER, SEGMENT_TAG
 from tracker.mlflow_store import SEAL_TAG, RunView, Tracking, connect, tracking_uri
+from tracker.warehouse import project_segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class PullReport:
 
 def pull(log: Log, uri: str | None = None) -> PullReport:
     """Take in every segment of the tracking store that the log lacks, each verified line by line.
+
+    One with an event that is not what its type says is refused like one that does not verify.
 
     Args:
         log: the log.
@@ -59,4 +62,8 @@ def _adopt(log: Log, tracking: Tracking, run: RunView, segment: str) -> str:
         raise InvalidInputError(f"run {run.run_id}: tag {SEGMENT_TAG} is {segment[:80]!r}, no segment id")
     with tempfile.TemporaryDirectory() as folder:
         file = tracking.fetch_file(run.run_id, f"{SEGMENT_FOLDER}/{segment}.jsonl", Path(folder))
-        return log.adopt(file).segment
+        # Tried in a ledger of its own: a line whose digest is right but whose payload is not what its type
+        # says would keep every view of this one from being made.
+        tried = Log(Path(folder) / "tried").adopt(file)
+        project_segment(tried)
+        return log.adopt(tried.path).segment

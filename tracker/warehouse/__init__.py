@@ -2,6 +2,7 @@
 
 from tracker.warehouse._evidence import EVIDENCE_UNITS, EvidenceReader
 from tracker.warehouse._output import as_csv, as_json, as_text, write_parquet
+from tracker.warehouse._project import project_segment
 from tracker.warehouse._query import QueryResult
 from tracker.warehouse._questions import Question, worked_questions
 from tracker.warehouse._refresh import Refreshed
@@ -17,6 +18,7 @@ __all__ = [
     "as_csv",
     "as_json",
     "as_text",
+    "project_segment",
     "worked_questions",
     "write_parquet",
 ]

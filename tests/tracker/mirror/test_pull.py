@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from schemas import StoreUnavailableError
-from tracker.log import Log, verify_log
+from tracker.log import Log, read_segment, verify_log
 from tracker.mirror import pull, push, verify_mirror
 from tracker.mlflow_store import connect, embedded_uri
 
@@ -41,6 +41,38 @@ def test_a_forged_segment_is_refused_and_the_ledger_unchanged(tmp_path: Path, ev
     report = pull(second, common)
     assert len(report.failed) == 3 and report.adopted == ()
     assert contents(second) == {}
+
+
+@pytest.mark.parametrize(
+    ("unit", "type", "changes", "reason"),
+    [
+        ("fit", "fit.completed", {"table": 3}, "fit.completed: "),
+        ("exclusion", "cell.excluded", {"by": None}, "cell.excluded: "),
+        ("attempt", "sample.recorded", {"ms": "soon"}, "sample"),
+        ("attempt", "sample.recorded", {"round": 2**31}, "columns"),
+    ],
+)
+def test_a_segment_whose_payload_is_not_what_its_type_says_is_refused(
+    tmp_path: Path, evidence, common: str, unit: str, type: str, changes: dict, reason: str
+):
+    # Its chain, seal and digests are right: whoever wrote it knew how.
+    first = evidence.small_ledger(tmp_path / "first")
+    push(first, common)
+    there = [event for place in first.segments() for event in read_segment(place.path)]
+    fair = next((event.data for event in there if event.type == type), {})
+    with Log(tmp_path / "hostile").open_segment("known", unit) as hostile:
+        hostile.append(type, {**fair, **changes})
+    file = Log(tmp_path / "hostile").segments()[0].path
+    tracking = connect(common)
+    experiment = tracking.ensure_experiment("known", {"ledger.campaign": "known"})
+    run = tracking.create_run(experiment, "r", 1, {"ledger.segment": hostile.segment})
+    tracking.log_file(run, file, "segment")
+    tracking.set_tag(run, "ledger.sealed", "x")
+    second = Log(tmp_path / "second")
+    report = pull(second, common)
+    assert [failed.segment for failed in report.failed] == [hostile.segment]
+    assert reason in report.failed[0].reason
+    assert contents(second) == contents(first)
 
 
 @pytest.mark.parametrize("segment", ["../../evil", "", "01ARZ3NDEKTSV4RRFFQ69G5FAV"])
