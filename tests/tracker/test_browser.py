@@ -12,6 +12,7 @@ from tracker._exclusions import exclude_cell
 from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
 from tracker._pages import ledger_pages
+from tracker._reporting import write_report
 from tracker._ui import start_ui
 from tracker._versions import register_campaigns
 from tracker.log import read_segment
@@ -206,6 +207,14 @@ def test_the_fit_says_its_verdict_and_holds_figures_and_the_report(visitor):
     frame.locator("h1").first.wait_for(timeout=PATIENCE_MS)
     assert CAMPAIGN in frame.locator("body").inner_text()
     visitor.keep("report")
+
+
+def test_the_report_fits_a_phone_and_only_tables_and_figures_scroll(browsed, browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(write_report(Ledger(browsed), CAMPAIGN).as_uri())
+    assert "champion" in page.locator("body").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.close()
 
 
 def test_the_registered_version_says_what_it_stands_on_and_that_it_is_the_champion(visitor):

@@ -45,7 +45,7 @@ def describe_attempt(events: Sequence[Event]) -> Told | None:
         name=_name(cell, number, verdict, status),
         verdict=verdict,
         status=status,
-        note=_note(cell, number, verdict, failed, rows, steady.words),
+        note=_note(cell, number, verdict, failed, rows, steady),
         params={
             **_identity(started),
             **_described(payloads(events, "cell.described", CellDescribed)),
@@ -188,10 +188,13 @@ def _note(
     verdict: str,
     failed: Sequence[tuple[Event, CellFailed]],
     rows: Sequence[Sequence[object]],
-    steadiness: str,
+    steady: _Steadiness,
 ) -> str:
+    # The page folds all but the first lines away.
+    unsteady = f", unsteady: {steady.label}" if steady.label else ""
     lines = [
-        f"Attempt {escape_markdown(number)} of cell {escape_markdown(cell)}: **{escape_markdown(verdict)}**."
+        f"Attempt {escape_markdown(number)} of cell {escape_markdown(cell)}: "
+        f"**{escape_markdown(verdict)}**{unsteady}."
     ]
     lines += [_failure(failure) for _, failure in failed[:1]]
     if rows and not failed:
@@ -199,6 +202,8 @@ def _note(
             f"Fastest: **{escape_markdown(_fastest(rows))}**, by the median of its usable rounds. "
             "Regret is how much longer a candidate takes than the fastest."
         )
+    if steady.words:
+        lines.append(steady.words)
     if rows:
         lines.append(
             markdown_table(
@@ -209,7 +214,7 @@ def _note(
                 ],
             )
         )
-    return "\n\n".join([*lines, steadiness] if steadiness else lines)
+    return "\n\n".join(lines)
 
 
 def _failure(failed: CellFailed) -> str:

@@ -22,12 +22,12 @@ _COLUMNS = (
 _VIEW_STATE = {"orderByAsc": True, "orderByKey": "attributes.start_time", "selectedColumns": _COLUMNS}
 
 DECISIONS = (
-    "Decisions about the registered model `layout-cost`: a run for each registered version, review, hold, "
-    "promotion and rollback, in order of time. The versions themselves are in the model registry; "
-    "`layoutledger versions` tells their history."
+    "Decisions about the registered model `layout-cost`, a run for each.\n\n"
+    "Registered versions, reviews, holds, promotions and rollbacks in order of time. The versions themselves "
+    "are in the model registry; `layoutledger versions` tells their history."
 )
 PRODUCTION = (
-    "What trainers told of the layouts that they ran in production, and the times they saw. "
+    "What trainers told of the layouts that they ran in production, and the times they saw.\n\n"
     "`layoutledger drift` compares them with what the versions predicted."
 )
 

@@ -115,8 +115,8 @@ def steadiness_words(drift: Drift | None, stalls: Sequence[Stall]) -> str:
         way = "slower" if drift.change_pct > 0 else "faster"
         parts.append(
             f"**Drift:** everything ran {abs(drift.change_pct):.0f}% {way} in the last of the {drift.rounds} "
-            f"rounds than in the first, beyond chance ({drift.chance * 100:.1f}%). Candidates take turns, so "
-            "it meets all of them alike and hardly their comparison."
+            f"rounds than in the first; where nothing drifts, chance orders {drift.chance * 100:.1f}% of "
+            "attempts so. Candidates take turns: it meets all of them alike and hardly their comparison."
         )
     if stalls:
         shown = [

@@ -137,11 +137,13 @@ def test_the_run_of_an_attempt_that_drifted_shows_it(tmp_path, evidence):
     assert metrics["drift_pct"] == pytest.approx(100 * np.expm1(0.18), abs=1e-4)
     assert (metrics["stalls"], metrics["drift_chance"] < 0.01) == (0, True)
     assert plan.params["unsteady"] == "drift +20%"
+    assert "**completed**, unsteady: drift +20%." in plan.tags["mlflow.note.content"]
     assert "20% slower in the last of the 7 rounds" in plan.tags["mlflow.note.content"]
 
 
 def test_the_run_of_a_steady_attempt_says_nothing_of_it(tmp_path, evidence):
     plan = plan_of(tmp_path, evidence, np.full((5, 3), 10.0))
     assert "unsteady" not in plan.params
+    assert "unsteady" not in plan.tags["mlflow.note.content"]
     assert "Drift" not in plan.tags["mlflow.note.content"]
     assert {"drift_pct", "drift_chance", "stalls"} <= {each.key for each in plan.metrics}
