@@ -1,10 +1,12 @@
 """Holdout and gates stand before the first sample, and no held-out cell is trained on: from the log."""
 
+import shutil
+
 import pytest
 
 from schemas import IncompleteEvidenceError
 from tracker._campaigns import open_campaign
-from tracker._certificates import certify_fit
+from tracker._certificates import certify_fit, latest_certificate
 from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
 from tracker._registration import registered_before
@@ -14,8 +16,9 @@ FIRST, LATER = "2026-01-01T00:00:00.000001Z", "2026-01-01T00:00:00.000002Z"
 
 
 @pytest.fixture
-def ledger(campaigns, tmp_path):
-    return campaigns.known_ledger(tmp_path / "ledger")
+def ledger(certified_once, tmp_path):
+    """The campaign `known`, fitted and certified as it should be."""
+    return Ledger(shutil.copytree(certified_once, tmp_path / "ledger"))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ def test_a_campaign_registered_after_its_first_sample_is_not_fitted(campaigns, t
 
 def recorded_misuse(ledger):
     """A fit in the log that claims to have trained on the held-out cell too."""
-    result = fit_campaign(ledger, "known").result
+    _, result = ledger.warehouse.fits("known")[0]
     everything = (*result.training_cells, *result.holdout_cells)
     misused = result.model_copy(update={"training_cells": everything})
     with ledger.log.open_segment("known", "fit") as segment:
@@ -65,6 +68,5 @@ def test_the_check_finds_a_certificate_whose_fit_trained_on_a_held_out_cell(ledg
 
 
 def test_the_check_passes_what_kept_to_the_holdout(ledger):
-    fit_campaign(ledger, "known")
-    statement = certify_fit(ledger, "known").statement
+    statement = latest_certificate(ledger, "known").statement
     assert all(check.passed for check in check_log(statement, ledger))

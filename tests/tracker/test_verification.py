@@ -1,29 +1,35 @@
 """What fits and certificates stand on has to be in the log, and certificates to be what was issued."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from schemas import EvidenceRoot
-from tracker._certificates import certify_fit, check_certificate
+from tracker._certificates import certify_fit, check_certificate, latest_certificate
 from tracker._fits import fit_campaign
+from tracker._ledger import Ledger
 from tracker._verification import verify_certificates, verify_ledger
 from tracker.certificate._signing import generate_keys, sign_certificate
 
 
+@pytest.fixture(scope="module")
+def two_certified(campaigns, certified_once, tmp_path_factory):
+    """Two campaigns of one ledger, each with a certificate: the folder, to be copied, and these."""
+    store = shutil.copytree(certified_once, tmp_path_factory.mktemp("two") / "ledger")
+    text = campaigns.TOML.replace('campaign = "known"', 'campaign = "second"')
+    ledger = campaigns.known_ledger(store, campaigns.known_manifest(text))
+    second = certify_fit(ledger, "second", fit_campaign(ledger, "second").id)
+    return store, {"known": latest_certificate(ledger, "known"), "second": second}
+
+
 @pytest.fixture
-def certified(campaigns, tmp_path):
-    """Two campaigns of one ledger, each with a certificate; the ledger and the certificates."""
-    ledger = campaigns.known_ledger(tmp_path / "ledger")
-    campaigns.known_ledger(
-        tmp_path / "ledger",
-        campaigns.known_manifest(campaigns.TOML.replace('campaign = "known"', 'campaign = "second"')),
-    )
-    issued = {}
-    for campaign in ("known", "second"):
-        fit_campaign(ledger, campaign)
-        issued[campaign] = certify_fit(ledger, campaign)
-    return ledger, issued
+def certified(two_certified, tmp_path):
+    """A copy of that ledger, and its certificates by campaign."""
+    store, issued = two_certified
+    ledger = Ledger(shutil.copytree(store, tmp_path / "ledger"))
+    folder = ledger.store / "certificates"
+    return ledger, {name: replace(one, path=folder / one.path.name) for name, one in issued.items()}
 
 
 def findings(ledger):
