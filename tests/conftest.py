@@ -17,18 +17,22 @@ settings.load_profile("house")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 SLOW_FIRST = (
-    "tests/test_packaging.py",
-    "tests/docs/",
     "tests/tracker/test_browser.py",
-    "tests/harness/engines/",
+    "tests/test_packaging.py",
     "tests/tracker/team/",
-    "tests/test_recipes.py",
-    "tests/tracker/log/",
+    "tests/harness/engines/",
+    "tests/test_end_to_end.py",
     "tests/tracker/warehouse/test_crash.py",
+    "tests/docs/",
+    "tests/test_interrupted.py",
+    "tests/test_recipes.py",
+    "tests/tracker/mirror/",
 )
 """Files and folders whose slow tests run before others, what proves most for its time first."""
 
 STARTED = time.monotonic()
+SOME_SECONDS = 15
+"""How long a slow test takes that does not say."""
 NO_TIME = "no time left"
 
 
@@ -62,7 +66,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before any fixture: a test for which there is no time costs none."""
     left = item.config.getoption("--time-left")
     mark = item.get_closest_marker("slow")
-    needed = mark.kwargs.get("seconds", 0) if mark else 0
+    needed = mark.kwargs.get("seconds", SOME_SECONDS) if mark else 0
     if left is not None and time.monotonic() - STARTED + needed > left:
         pytest.skip(NO_TIME)
 

@@ -24,7 +24,7 @@ def test_no_test_begins_that_could_not_end():
 
 
 def test_what_proves_most_runs_first_and_every_name_in_the_list_is_there():
-    paths = ["tests/tracker/warehouse/test_crash.py", "tests/test_packaging.py"]
+    paths = ["tests/tracker/warehouse/test_crash.py", "tests/tracker/test_browser.py"]
     listed = [
         line.partition("::")[0] for line in pytest_says("--collect-only", *paths).splitlines() if "::" in line
     ]

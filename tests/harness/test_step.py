@@ -157,7 +157,7 @@ def test_every_candidate_layout_on_two_ranks_equals_one_rank(run_ranks, tp: int,
     ("tp", "cp", "ep", "etp"),
     [
         (1, 2, 2, 1),
-        pytest.param(2, 1, 1, 1, marks=pytest.mark.slow),
+        pytest.param(2, 1, 1, 1, marks=pytest.mark.slow(seconds=30)),
         (2, 1, 1, 2),
     ],
     ids=["cp2ep2", "tp2", "tp2etp2"],
@@ -181,10 +181,10 @@ NARROW = {
     ("kind", "tp", "cp", "ep"),
     [
         ("hybrid", 1, 2, 1),
-        pytest.param("experts", 1, 2, 2, marks=pytest.mark.slow),
-        pytest.param("hybrid", 2, 1, 1, marks=pytest.mark.slow),
-        pytest.param("hybrid", 2, 2, 1, marks=pytest.mark.slow),
-        pytest.param("experts", 2, 2, 4, marks=pytest.mark.slow),
+        pytest.param("experts", 1, 2, 2, marks=pytest.mark.slow(seconds=30)),
+        pytest.param("hybrid", 2, 1, 1, marks=pytest.mark.slow(seconds=30)),
+        pytest.param("hybrid", 2, 2, 1, marks=pytest.mark.slow(seconds=30)),
+        pytest.param("experts", 2, 2, 4, marks=pytest.mark.slow(seconds=30)),
     ],
 )
 def test_bfloat16_ranks_stay_within_the_divergence_of_one_ranks_layouts(
@@ -205,7 +205,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize(("tp", "cp", "ep", "etp"), SHAPES)
 def test_every_candidate_layout_on_every_topology_equals_one_rank(
     run_ranks, tp: int, cp: int, ep: int, etp: int

@@ -109,7 +109,7 @@ class Visitor:
         tracking = connect(embedded_uri(store))
         self.experiment = tracking.experiment(CAMPAIGN)
         self.runs = tracking.runs(self.experiment)
-        self.pictures = Path(os.environ.get("LAYOUTLEDGER_SCREENSHOTS", REPOSITORY / "build" / "screenshots"))
+        self.pictures = Path(os.environ.get("LAYOUTLEDGER_SCREENSHOTS", REPOSITORY / ".artifacts" / "screenshots"))
 
     def open(self, path: str) -> None:
         # The pages are one program behind a fragment: from another page only a new start reads the address.

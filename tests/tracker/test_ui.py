@@ -43,7 +43,7 @@ def _group_of(pid: int) -> int:
         return -1
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 def test_the_pages_show_runs_artifacts_and_versions_of_a_moved_ledger(tmp_path: Path, evidence):
     log = evidence.small_ledger(tmp_path / "old")
     push(log)
@@ -82,7 +82,7 @@ def served(store: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
         yield child, int(pid)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_server_leaves_nothing_behind(tmp_path: Path, ending: signal.Signals):
     with served(tmp_path) as (child, pid):
@@ -91,7 +91,7 @@ def test_an_interrupted_server_leaves_nothing_behind(tmp_path: Path, ending: sig
         assert group(pid) == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 def test_a_server_ends_with_a_killed_parent(tmp_path: Path):
     with served(tmp_path) as (child, pid):
         servers = [psutil.Process(each) for each in group(pid)]

@@ -81,7 +81,7 @@ def test_no_lower_bound_is_above_the_exact_price(draw_pricing, draw_pieces, make
     _check_bounds(10_000, draw_pricing, draw_pieces, make_rows)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=120)
 def test_no_lower_bound_is_above_the_exact_price_of_four_hundred_thousand_layouts(
     draw_pricing, draw_pieces, make_rows
 ):

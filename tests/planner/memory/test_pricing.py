@@ -180,6 +180,6 @@ def test_estimates_never_fall_over_sampled_layouts(draw_pricing):
     _check_estimates(20_000, draw_pricing)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=120)
 def test_estimates_never_fall_over_four_hundred_thousand_layouts(draw_pricing):
     _check_estimates(400_000, draw_pricing)

@@ -139,7 +139,7 @@ class MirroredHistory(RuleBasedStateMachine):
             assert len(verify_log(log)) == self.dead[name]
 
 
-TestMirroredHistory = pytest.mark.slow(MirroredHistory.TestCase)
+TestMirroredHistory = pytest.mark.slow(seconds=90)(MirroredHistory.TestCase)
 TestMirroredHistory.settings = settings(
     max_examples=6, stateful_step_count=12, suppress_health_check=list(HealthCheck)
 )

@@ -93,7 +93,7 @@ def test_missing_and_altered_triggers_are_put_back_and_named(tmp_path: Path, tra
     assert missing_triggers(database_path(tmp_path)) == ()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=40)
 def test_the_triggers_outlive_an_upgrade_of_the_database(tmp_path: Path, tracking: Tracking, sealed: str):
     database = database_path(tmp_path)
     upgrade(database)

@@ -24,7 +24,7 @@ from tracker.registry import (
     versions,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=60)
 
 RECORD = """
 import importlib.util, sys
