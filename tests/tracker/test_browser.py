@@ -109,7 +109,8 @@ class Visitor:
         tracking = connect(embedded_uri(store))
         self.experiment = tracking.experiment(CAMPAIGN)
         self.runs = tracking.runs(self.experiment)
-        self.pictures = Path(os.environ.get("LAYOUTLEDGER_SCREENSHOTS", REPOSITORY / ".artifacts" / "screenshots"))
+        kept = REPOSITORY / ".artifacts" / "screenshots"
+        self.pictures = Path(os.environ.get("LAYOUTLEDGER_SCREENSHOTS", kept))
 
     def open(self, path: str) -> None:
         # The pages are one program behind a fragment: from another page only a new start reads the address.
