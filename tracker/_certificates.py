@@ -23,8 +23,11 @@ from tracker.certificate import (
     check_log,
     check_refit,
     read_statement,
-    render_statement,
+    write_certificate,
 )
+
+CERTIFICATES = "certificates"
+"""The folder of certificate files in a ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,7 @@ def _record(ledger: Ledger, campaign: str, fit: str, statement: Statement) -> No
 
 
 def _write(ledger: Ledger, statement: Statement) -> Path:
-    path = ledger.store / "certificates" / f"{statement.predicate.campaign}-{statement.digest[:12]}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(render_statement(statement))
-    return path
+    return write_certificate(ledger.store / CERTIFICATES, statement)
 
 
 def export_certificate(ledger: Ledger, digest: str) -> Statement:

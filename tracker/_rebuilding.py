@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from schemas import CorruptionError
-from tracker._certificates import export_certificate
+from tracker._certificates import CERTIFICATES, export_certificate
 from tracker._ledger import Ledger
-from tracker.certificate import render_statement
+from tracker.certificate import certificate_name, write_certificate
 from tracker.mirror import PushReport, push
 from tracker.registry import RestoredRegistry, restore_registry
 from tracker.warehouse import Refreshed
@@ -40,10 +40,9 @@ def rebuild_ledger(ledger: Ledger) -> Rebuilt:
 
 def _restore_certificates(ledger: Ledger) -> list[str]:
     """Write the file of each issued certificate that has none; their names."""
-    folder, written = ledger.store / "certificates", list[str]()
+    folder, written = ledger.store / CERTIFICATES, list[str]()
     for campaign, digest, _ in ledger.issued_certificates(None):
-        path = folder / f"{campaign}-{digest[:12]}.json"
-        if path.exists():
+        if (folder / certificate_name(campaign, digest)).exists():
             continue
         statement = export_certificate(ledger, digest)
         if statement.digest != digest:
@@ -51,7 +50,5 @@ def _restore_certificates(ledger: Ledger) -> list[str]:
                 f"campaign {campaign}: its certificate {digest} comes out as {statement.digest}; "
                 "run `layoutledger verify`"
             )
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(render_statement(statement))
-        written.append(path.name)
+        written.append(write_certificate(folder, statement).name)
     return written

@@ -14,9 +14,9 @@ from schemas import (
     Unit,
 )
 from tracker._campaigns import verify_registrations
-from tracker._certificates import full_check
+from tracker._certificates import CERTIFICATES, full_check
 from tracker._ledger import Ledger
-from tracker.certificate import read_statement, render_statement
+from tracker.certificate import SIGNED, certificate_name, read_statement, render_statement
 from tracker.certificate._signing import signed_statement
 from tracker.log import (
     Finding,
@@ -30,8 +30,6 @@ from tracker.log import (
 )
 from tracker.mirror import verify_mirror
 from tracker.registry import verify_registry
-
-SIGNED = ".dsse.json"
 
 
 def verify_ledger(ledger: Ledger) -> list[Finding]:
@@ -87,7 +85,7 @@ def verify_certificates(store: Path, log: Log) -> list[Finding]:
         else:
             issued[each.fact.digest] = each.place.campaign
             findings.extend(_check_issued(each, each.fact, fits, places))
-    for path in sorted((store / "certificates").glob("*.json")):
+    for path in sorted((store / CERTIFICATES).glob("*.json")):
         findings.extend(_check_file(path, issued))
     return findings
 
@@ -149,7 +147,7 @@ def _check_file(path: Path, issued: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("edited certificate", str(path), "a certificate", str(error))
         return
     campaign = statement.predicate.campaign
-    if path.name != f"{campaign}-{statement.digest[:12]}{SIGNED if signed else '.json'}":
+    if path.name != certificate_name(campaign, statement.digest, signed=signed):
         found = f"{campaign}, {statement.digest[:12]}"
         yield Finding("certificate from another campaign", str(path), path.stem, found)
     elif issued.get(statement.digest) != campaign:

@@ -3,15 +3,23 @@
 from tracker.certificate._build import build_statement, measured_domain
 from tracker.certificate._check import Check, check_file, check_log, check_refit
 from tracker.certificate._diff import CertificateDiff, ChangedSelection, diff_certificates
-from tracker.certificate._file import read_statement, render_statement
+from tracker.certificate._file import (
+    SIGNED,
+    certificate_name,
+    read_statement,
+    render_statement,
+    write_certificate,
+)
 from tracker.certificate._sources import CertificateSource
 
 __all__ = [
+    "SIGNED",
     "CertificateDiff",
     "CertificateSource",
     "ChangedSelection",
     "Check",
     "build_statement",
+    "certificate_name",
     "check_file",
     "check_log",
     "check_refit",
@@ -19,4 +27,5 @@ __all__ = [
     "measured_domain",
     "read_statement",
     "render_statement",
+    "write_certificate",
 ]

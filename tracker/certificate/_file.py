@@ -1,10 +1,34 @@
 """The certificate as a file: canonical JSON values, one line a cell, so that two differ line by line."""
 
 import json
+import os
+import tempfile
 from pathlib import Path
 from typing import Any, cast
 
 from schemas import InvalidInputError, Statement, canonical_json
+
+SIGNED = ".dsse.json"
+"""How the name of a signed certificate's file ends."""
+
+
+def certificate_name(campaign: str, digest: str, *, signed: bool = False) -> str:
+    """The name of a certificate's file in a ledger."""
+    return f"{campaign}-{digest[:12]}{SIGNED if signed else '.json'}"
+
+
+def write_certificate(folder: Path, statement: Statement) -> Path:
+    """Write the certificate's file: it appears whole and durable, or not at all."""
+    path = folder / certificate_name(statement.predicate.campaign, statement.digest)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".fresh-") as scratch:
+        fresh = Path(scratch, path.name)
+        with fresh.open("wb") as file:
+            file.write(render_statement(statement))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+    return path
 
 
 def render_statement(statement: Statement) -> bytes:

@@ -7,6 +7,7 @@ from statistics import median
 from types import MappingProxyType
 
 from schemas import CellJudged, GateVerdict, Metrics
+from tracker.certificate import certificate_name
 from tracker.report._facts import FitFacts, ReportFacts
 
 MEASURED = ("completed", "imported")
@@ -227,4 +228,4 @@ def certificate_file(facts: ReportFacts) -> str | None:
     analysed = facts.fit.analysed if facts.fit else None
     if analysed is None or analysed.certificate is None:
         return None
-    return f"{facts.campaign}-{analysed.certificate[:12]}.json"
+    return certificate_name(facts.campaign, analysed.certificate)
