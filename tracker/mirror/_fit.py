@@ -2,14 +2,20 @@
 
 from collections.abc import Sequence
 
-from schemas import CellJudged, Event, FitAnalysed, FitCompleted, Metrics
+from schemas import CellJudged, Event, FitAnalysed, FitCompleted, GateVerdict, Metrics
 from tracker._markdown import escape_markdown
 from tracker.figures import fit_figures
 from tracker.mirror._bars import bars
+from tracker.mirror._notes import markdown_table
 from tracker.mirror._run_plan import safe_key
 from tracker.mirror._told import FAILED, FINISHED, Told, payloads, point, table
 from tracker.mlflow_store import MetricPoint
 from tracker.report import REPORT_FILE, facts_of_events, render_report
+
+SHOWN = 10
+"""Failed gates that are told one by one."""
+
+GROUP_WORDS = {"holdout": "held-out cells", "train": "training cells", "all": "all cells"}
 
 
 def describe_fit(events: Sequence[Event]) -> Told | None:
@@ -46,12 +52,43 @@ def describe_fit(events: Sequence[Event]) -> Told | None:
 
 
 def _note(fit: FitCompleted, verdict: str, *, reported: bool) -> str:
-    said = (
+    """The verdict, what failed, and how well the table selects beside version 1."""
+    failed = [each for each in fit.gates if not each.passed]
+    lines = [
         f"Table {escape_markdown(fit.table_id)}, fitted on {len(fit.training_cells)} cells, "
-        f"judged on {len(fit.holdout_cells)} held-out cells: {verdict}."
+        f"judged on {len(fit.holdout_cells)} held-out cells: **{verdict}**."
+    ]
+    if failed:
+        told = [f"- {_failed_gate(each)}" for each in failed[:SHOWN]]
+        more = [f"- … and {len(failed) - SHOWN} more, in the artifact `gates.json`"]
+        lines.append("\n".join([*told, *more * (len(failed) > SHOWN)]))
+    if reported:
+        lines.append(f"The whole story, with figures, is in the artifact `{REPORT_FILE}`.")
+    judged = [(words, fit.metrics.get(name)) for name, words in GROUP_WORDS.items()]
+    rows = [(words, found) for words, found in [*judged, ("version 1, all cells", fit.hand_set)] if found]
+    lines.append(
+        markdown_table(
+            ("on", "pairs", "ordered right %", "median regret %", "largest %"),
+            [[words, str(found.ordered_pairs), *_percents(found)] for words, found in rows],
+        )
     )
-    where = f"The whole story, with figures, is in the artifact `{REPORT_FILE}`."
-    return f"{said}\n\n{where}" if reported else said
+    lines.append(
+        "Regret is how far the selected candidate lies above the fastest of its cell. Gates count what lies "
+        "beyond the measured noise; here it is not taken off. Version 1 is the hand-set score, `hand_set` "
+        "among the metrics."
+    )
+    return "\n\n".join(lines)
+
+
+def _failed_gate(gate: GateVerdict) -> str:
+    value = "nothing to judge" if gate.value is None else f"{gate.value:.2f}%"
+    return f"{escape_markdown(gate.gate)} on {escape_markdown(gate.group)}: {value}, limit {gate.limit:g}%"
+
+
+def _percents(found: Metrics) -> list[str]:
+    share = None if found.pairwise_accuracy is None else found.pairwise_accuracy * 100
+    numbers = (share, found.median_regret_pct, found.max_regret_pct)
+    return ["–" if number is None else f"{number:.2f}" for number in numbers]
 
 
 def _gates(fit: FitCompleted) -> str:
