@@ -1,7 +1,6 @@
 """Ranks that never get as far as a cell; what happens later is in the runner's tests."""
 
 import os
-import time
 
 from harness._job import AutomaticChoice, Job, JobCell
 from harness._launch import Launch
@@ -47,7 +46,5 @@ def test_a_closed_launch_has_let_go_of_processes_and_descriptors(campaign, tmp_p
         groups = {os.getpgid(process.pid) for process in processes}
         assert groups == {processes[0].pid}
         assert os.getpgid(0) not in groups
-        begin = time.monotonic()
-    assert time.monotonic() - begin < 8
     assert all(process.returncode is not None for process in processes)
     assert len(os.listdir("/proc/self/fd")) == before

@@ -67,8 +67,8 @@ def test_a_log_that_cannot_be_written_is_a_failure(script, tmp_path, probe) -> N
 CAREFUL = """\
 #!/bin/sh
 # As the program does: on a signal it ends what is under way, says so, and exits with 8.
-echo begun >> "$PROBE_LOG"
 trap 'echo "closed the attempt"; exit 8' INT TERM
+echo begun >> "$PROBE_LOG"
 while :; do sleep 0.1; done
 """
 
@@ -80,7 +80,7 @@ def test_a_signal_ends_the_cell_under_way_in_order_and_begins_no_other(
     (tmp_path / "local.sh").write_text(script)
     (tmp_path / "layoutledger").write_text(CAREFUL)
     (tmp_path / "layoutledger").chmod(0o755)
-    log = tmp_path / "calls"
+    log, kept = tmp_path / "calls", tmp_path / "logs" / "tp1cp1-0.log"
     running = subprocess.Popen(
         ["bash", tmp_path / "local.sh"],
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PROBE_LOG": str(log)},
@@ -89,16 +89,16 @@ def test_a_signal_ends_the_cell_under_way_in_order_and_begins_no_other(
         text=True,
     )
     try:
-        while not log.exists():
+        # The program is under way, and what keeps its words has opened the file: it heeds no signal by then.
+        while not (kept.exists() and log.exists() and log.read_text()):
             assert running.poll() is None
             time.sleep(0.01)
-        time.sleep(0.2)
         os.killpg(running.pid, number)
-        output = running.communicate(timeout=10)[0]
+        output = running.communicate(timeout=120)[0]
     finally:
         if running.poll() is None:
             os.killpg(running.pid, signal.SIGKILL)
     assert running.returncode == code
     assert log.read_text() == "begun\n"
     assert output.splitlines()[-1] == "closed the attempt"
-    assert (tmp_path / "logs" / "tp1cp1-0.log").read_text() == output
+    assert kept.read_text() == output
