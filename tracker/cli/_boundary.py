@@ -8,6 +8,7 @@ from typing import NoReturn
 import click
 
 from schemas import LayoutLedgerError, missing_extra, redact
+from tracker.cli._visible import visible
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 other error; 2 bad input; 3 not found; 4 incomplete evidence; 5 a gate failed;
@@ -50,7 +51,7 @@ def run(command: click.Command) -> None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    click.echo(redact(f"error: {message}"), err=True)
+    click.echo(visible(redact(f"error: {message}")), err=True)
     sys.exit(code)
 
 

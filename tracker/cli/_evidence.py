@@ -1,5 +1,6 @@
 """`exclude`, `import`, `sql`, `recover`, `verify`: the evidence and its integrity."""
 
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tracker.cli import _complete as complete
 from tracker.cli._options import by_option, json_option, store_option
 from tracker.cli._output import emit_json, print_table, say
 from tracker.cli._verbs import Verbs
+from tracker.cli._visible import visible
 
 
 @click.command()
@@ -153,7 +155,10 @@ def sql(query: str, form: str, parquet: Path | None, allow_files: bool, store: P
         say(f"written: {parquet}")
     else:
         written = {"csv": as_csv, "json": as_json, "table": as_text}[form](answer)
-        click.echo(written, nl=not written.endswith("\n"))
+        # Rows for a script stay as they are.
+        lined = form == "table" or sys.stdout.isatty()
+        shown = visible(written.replace("\r\n", "\n")) if lined else written
+        click.echo(shown, nl=not shown.endswith("\n"), color=True)
 
 
 @click.command()

@@ -12,16 +12,16 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
-    TextColumn,
+    Task,
     TimeElapsedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from schemas import redact, redact_plain
-
-_ESCAPE = {0x1B: "\\x1b"}
-_ESCAPES = {**_ESCAPE, **str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})}
+from tracker.cli._visible import visible, visible_line
 
 
 def console() -> Console:
@@ -67,7 +67,14 @@ def _cell(value: Any) -> str:
         return "-"
     # A line is a row: what would break it is shown escaped.
     text = f"{value:.2f}" if isinstance(value, float) else redact(str(value))
-    return text.translate(_ESCAPES)
+    return visible_line(text)
+
+
+class _Description(ProgressColumn):
+    """What a bar is about: the key of a cell is no markup."""
+
+    def render(self, task: Task) -> Text:
+        return Text(visible_line(task.description))
 
 
 def progress() -> Progress:
@@ -75,7 +82,7 @@ def progress() -> Progress:
     stderr = Console(stderr=True)
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        _Description(),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -86,4 +93,4 @@ def progress() -> Progress:
 
 def say(text: str) -> None:
     """A line for people on standard error, so that standard output stays for results."""
-    click.echo(redact(text).translate(_ESCAPE), err=True)
+    click.echo(visible(redact(text)), err=True)
