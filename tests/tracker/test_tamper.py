@@ -132,6 +132,24 @@ def delete_last_with_warehouse(store: Path) -> None:
     shutil.rmtree(store / "warehouse")
 
 
+def before_a_push(number: int) -> Callable[[Path], None]:
+    """Two cells are excluded, one after the other; one of the two segments is deleted, the other pushed."""
+
+    def apply(store: Path) -> None:
+        from tracker._exclusions import exclude_cell
+        from tracker._ledger import Ledger
+        from tracker.mirror import push
+
+        ledger = Ledger(store)
+        for cell in ledger.manifest("third").keys:
+            exclude_cell(ledger, "third", cell, reason="doubtful", by="ann")
+        sorted((store / "log" / "third").glob("*.jsonl"))[number - 2].unlink()
+        shutil.rmtree(store / "warehouse")
+        push(ledger.log)
+
+    return apply
+
+
 def swap_certificates(store: Path) -> None:
     one, other = sorted((store / "certificates").glob("*.json"))
     data = one.read_bytes()
@@ -211,17 +229,18 @@ CASES = [
             "edited artifact",
             "edited metric",
             "edited note",
+            "edited param",
             "edited tag",
             "replaced segment",
             "warehouse segment",
         ),
-        "the fit's root; the checkpoint tag; the run; the warehouse",
+        "the fit's root; the segment opened after it; the checkpoint tag; the run; the warehouse",
     ),
     Case(
         "a segment deleted",
         delete_segment,
-        ("deleted segment", "warehouse segment"),
-        "the fit's list; its run; the warehouse",
+        ("deleted segment", "missing segment", "warehouse segment"),
+        "the fit's list; the segment opened after it; its run; the warehouse",
     ),
     Case(
         "the last segment deleted of a campaign without a fit",
@@ -240,6 +259,18 @@ CASES = [
         delete_uncertified,
         ("deleted segment",),
         "the checkpoint tag",
+    ),
+    Case(
+        "a segment deleted that was not mirrored, and that no fit names",
+        before_a_push(0),
+        ("missing segment",),
+        "the segment opened after it",
+    ),
+    Case(
+        "the same of the last one, which no segment was opened after",
+        before_a_push(1),
+        (),
+        "another copy of the log alone",
     ),
     Case(
         "the checkpoint tag edited",
@@ -268,7 +299,8 @@ CASES = [
 
 def table() -> str:
     """The table of the documentation."""
-    rows = [f"| {c.change} | {', '.join(f'`{what}`' for what in c.found)} | {c.how} |" for c in CASES]
+    found = {c.change: ", ".join(f"`{what}`" for what in c.found) or "nothing" for c in CASES}
+    rows = [f"| {c.change} | {found[c.change]} | {c.how} |" for c in CASES]
     return "\n".join(["| changed | found as | by |", "|---|---|---|", *rows]) + "\n"
 
 
