@@ -25,7 +25,7 @@ from fit._judge import (
     judge_hand_set,
 )
 from fit._methods import METHODS, FittedTable, check_arguments, fit_table
-from fit._noise import median_error_pct
+from fit._pairs import difference_noise_pct
 from fit._production import Alternative, LayoutRatio, PlaceDrift, Seen, alternatives, place_drifts
 from fit._selector import (
     Prospect,
@@ -75,6 +75,7 @@ __all__ = [
     "check_selector",
     "compare",
     "compare_times",
+    "difference_noise_pct",
     "fit_table",
     "gate_verdicts",
     "group_cells",
@@ -82,7 +83,6 @@ __all__ = [
     "judge_cells",
     "judge_groups",
     "judge_hand_set",
-    "median_error_pct",
     "place_drifts",
     "prospective_check",
     "qualify",

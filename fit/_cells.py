@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fit._noise import median_error_pct
-from planner import TERMS, LayoutFeatures, ScoringFacts
+from planner import TERMS, WORK_PER_US, LayoutFeatures, ScoringFacts
 from schemas import InvalidInputError
 
 Ints = npt.NDArray[Any]
@@ -115,7 +115,7 @@ class Evidence:
     @property
     def units(self) -> Floats:
         """(candidates, terms) term values in the units that a coefficient of 1 microsecond prices."""
-        return np.asarray(self.values * self.unit, dtype=np.float64) / 1024.0
+        return np.asarray(self.values * self.unit, dtype=np.float64) / WORK_PER_US
 
 
 def integers(rows: Sequence[Sequence[int]] | Sequence[int]) -> Ints:

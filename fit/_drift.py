@@ -7,7 +7,7 @@ a shift of everything alike (`Drift.overall_pct`) says less than what moved agai
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, hypot, inf, log, sqrt
+from math import exp, inf, log, sqrt
 
 # scipy ships no types
 from scipy.special import stdtr  # pyright: ignore[reportMissingTypeStubs]
@@ -15,7 +15,7 @@ from scipy.special import stdtr  # pyright: ignore[reportMissingTypeStubs]
 from fit._cells import FitCandidate, FitCell
 from fit._judge import judge_cells
 from fit._noise import error_freedom, median_error_pct
-from fit._pairs import NOISE_SIGMAS, SEPARATION_PCT
+from fit._pairs import NOISE_SIGMAS, SEPARATION_PCT, difference_noise_pct
 from planner import Coefficients
 from schemas import IncompleteEvidenceError
 
@@ -224,9 +224,7 @@ def _changes(
         former, latter = measured.get(old.get(cell.key, "")), measured[new[cell.key]]
         if former is None or former.label == latter.label:
             continue
-        errors = [median_error_pct(each.n, each.spread_pct) for each in (former, latter)]
         cost = (former.median_ms / latter.median_ms - 1) * 100
-        found.append(
-            SelectionChange(cell.key, former.label, latter.label, cost, NOISE_SIGMAS * hypot(*errors))
-        )
+        noise = difference_noise_pct(former, latter)
+        found.append(SelectionChange(cell.key, former.label, latter.label, cost, noise))
     return tuple(found)

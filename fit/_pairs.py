@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import hypot
 
 import numpy as np
 
-from fit._cells import Evidence, Floats, Indices, Ints, Mask
+from fit._cells import Evidence, FitCandidate, Floats, Indices, Ints, Mask
+from fit._noise import median_error_pct
 
 SEPARATION_PCT = 3.0
 """Two medians closer than this, relative to the faster, are a tie (design, section 8)."""
@@ -65,8 +67,14 @@ def separation_pct(evidence: Evidence, pairs: Pairs) -> Floats:
     return np.abs(a - b) / np.minimum(a, b) * 100
 
 
+def difference_noise_pct(one: FitCandidate, other: FitCandidate) -> float:
+    """Two standard errors of the difference of two medians, percent; infinite where one sample tells none."""
+    errors = [median_error_pct(each.n, each.spread_pct) for each in (one, other)]
+    return NOISE_SIGMAS * hypot(*errors)
+
+
 def pair_noise_pct(evidence: Evidence, pairs: Pairs) -> Floats:
-    """(pairs,) two standard errors of the difference of two medians, percent."""
+    """(pairs,) as `difference_noise_pct`, of every pair."""
     return NOISE_SIGMAS * np.hypot(evidence.error_pct[pairs.first], evidence.error_pct[pairs.second])
 
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import hypot
 
 import numpy as np
 
 from fit._cells import Evidence, FitCell, Floats, Ints, check_terms, compile_cells
 from fit._keys import as_vector, first_least, score_keys
-from fit._noise import median_error_pct
-from fit._pairs import NOISE_SIGMAS, SEPARATION_PCT
+from fit._pairs import SEPARATION_PCT, difference_noise_pct
 from planner import WORK_PER_US, Coefficients
 
 HALF = 0.5
@@ -82,13 +80,12 @@ def _survival(evidence: Evidence, place: int, predicted: Floats, bounds: list[in
     rival = cell.candidates[closest - start]
     moved = int(np.abs(evidence.values[closest] - evidence.values[chosen]).sum()) * evidence.unit
     percent = 100 / taken.median_ms
-    errors = [median_error_pct(each.n, each.spread_pct) for each in (taken, rival)]
     return Survival(
         key=cell.key,
         selected=taken.label,
         rival=rival.label,
         lead_pct=float(predicted[closest] - predicted[chosen]) * percent,
-        noise_pct=NOISE_SIGMAS * hypot(*errors),
+        noise_pct=difference_noise_pct(taken, rival),
         rounding_pct=HALF * moved / WORK_PER_US / 1e6 * percent,
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot, isfinite
+from math import isfinite
 
 from fit import (
     Analysis,
@@ -11,8 +11,8 @@ from fit import (
     FitCell,
     Unseen,
     analyse,
+    difference_noise_pct,
     judge_cells,
-    median_error_pct,
 )
 from planner import TABLE_WORK_PER_US, Coefficients, score_features, term_contributions
 from schemas import (
@@ -29,8 +29,6 @@ from schemas import (
 from tracker._fitting import fit_cells
 from tracker._story import percent
 from tracker.certificate import measured_domain
-
-NOISE_SIGMAS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +140,7 @@ def _judge_cell(
 
 
 def _noise(selected: FitCandidate, best: FitCandidate) -> float | None:
-    errors = [median_error_pct(each.n, each.spread_pct) for each in (selected, best)]
-    noise = NOISE_SIGMAS * hypot(*errors)
+    noise = difference_noise_pct(selected, best)
     return percent(noise) if isfinite(noise) else None
 
 
