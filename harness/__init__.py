@@ -4,11 +4,10 @@ from harness._campaign import campaign_names, load_campaign, parse_campaign, par
 from harness._campaign_rules import idle_holdout_names
 from harness._environment import cpu_device_class, environment_record, source_digest
 from harness._job import AutomaticChoice
-from harness._model_spec import model_config
 from harness._recorder import Attempt, Recorder
 from harness._runner import CampaignSummary, CellProgress, run_campaign
 from harness._stall import stalled
-from harness._workload import generate_rows, rows_digest
+from harness._workload import cell_rows, rows_digest
 from harness.engines import Engine, open_engine
 
 __all__ = [
@@ -19,12 +18,11 @@ __all__ = [
     "Engine",
     "Recorder",
     "campaign_names",
+    "cell_rows",
     "cpu_device_class",
     "environment_record",
-    "generate_rows",
     "idle_holdout_names",
     "load_campaign",
-    "model_config",
     "open_engine",
     "parse_campaign",
     "parse_shape",

@@ -4,7 +4,7 @@ from collections import Counter
 
 from harness._further import further_layouts
 from harness._model_spec import model_config
-from harness._workload import generate_rows
+from harness._workload import cell_rows
 from planner import TERMS, build_prefix_tree
 from schemas import FitArguments, HoldoutRule, InvalidInputError, Manifest, NotFoundError, Protocol
 
@@ -92,7 +92,4 @@ def _check_layouts(manifest: Manifest) -> None:
     """Refuse a layout that a cell's rows do not have."""
     for plan in manifest.cells:
         if plan.layouts:
-            vocabulary = model_config(plan.model, plan.dtype).vocab
-            spec, group = plan.workload, plan.identity.group
-            rows = generate_rows(spec.kind, spec.parameters, vocabulary=vocabulary, group=group)
-            further_layouts(plan, build_prefix_tree(rows), ())
+            further_layouts(plan, build_prefix_tree(cell_rows(plan)), ())

@@ -9,7 +9,7 @@ from harness._corpus import corpus_digest, corpus_shape
 from harness._further import further_layouts
 from harness._job import AutomaticChoice
 from harness._model_spec import model_config
-from harness._workload import Rows, generate_rows, rows_digest
+from harness._workload import Rows, cell_rows, rows_digest
 from harness.model import ModelConfig
 from planner import Layout, ScoringFacts, build_prefix_tree, mandatory_candidates, select_layout
 from schemas import (
@@ -94,9 +94,7 @@ def prepare_cell(plan: CellPlan, automatic: AutomaticChoice) -> PreparedCell:
 
     """
     config = model_config(plan.model, plan.dtype)
-    rows = generate_rows(
-        plan.workload.kind, plan.workload.parameters, vocabulary=config.vocab, group=plan.identity.group
-    )
+    rows = cell_rows(plan)
     facts = _facts(plan, config)
     tree = build_prefix_tree(rows)
     variants = [

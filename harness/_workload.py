@@ -13,11 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness._corpus import TokenKind, equal_numbers, read_corpus
+from harness._model_spec import model_config
 from planner import build_prefix_tree
-from schemas import InvalidInputError
+from schemas import CellPlan, InvalidInputError
 
 Row = NDArray[np.int64]
 Rows = tuple[Row, ...]
+
+
+def cell_rows(plan: CellPlan) -> Rows:
+    """The token rows of a cell, the same each time; raises as `generate_rows` and `model_config`."""
+    vocabulary = model_config(plan.model, plan.dtype).vocab
+    spec, group = plan.workload, plan.identity.group
+    return generate_rows(spec.kind, spec.parameters, vocabulary=vocabulary, group=group)
 
 
 def generate_rows(

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness import generate_rows, model_config
 from planner import ScoringFacts, build_prefix_tree, layout_features, select_layout
 from schemas import CellPlan, CertifiedCell, NotFoundError
 from tracker._ledger import Ledger
@@ -35,17 +34,6 @@ class PlannedPick:
     work: int
     measured_ms: float | None
     over_best_pct: float | None
-
-
-def cell_rows(plan: CellPlan) -> Sequence[Any]:
-    """The token rows of a cell, generated again from its plan."""
-    config = model_config(plan.model)
-    return generate_rows(
-        plan.workload.kind,
-        plan.workload.parameters,
-        vocabulary=config.vocab,
-        group=plan.identity.group,
-    )
 
 
 def find_cell(ledger: Ledger, campaign: str, key: str) -> tuple[CellPlan, CertifiedCell]:

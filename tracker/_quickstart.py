@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from harness import CampaignSummary, CellProgress, load_campaign
+from harness import CampaignSummary, CellProgress, cell_rows, load_campaign
 from planner import ScoringFacts
 from schemas import FitCompleted
 from tracker._campaigns import open_campaign
@@ -14,7 +14,7 @@ from tracker._certificates import IssuedCertificate, certify_fit
 from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
 from tracker._measuring import measure_campaign
-from tracker._planning import PlannedPick, cell_rows, compare_picks, find_cell, held_out_cell
+from tracker._planning import PlannedPick, compare_picks, find_cell, held_out_cell
 from tracker._reporting import write_report
 from tracker._versions import load_version, register_campaigns
 from tracker.mirror import PushReport, push

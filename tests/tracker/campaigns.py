@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-from harness import parse_campaign, rows_digest
+from harness import cell_rows, parse_campaign, rows_digest
 from planner import ScoringFacts, build_prefix_tree, layout_features, mandatory_candidates, score_layout
 from schemas import CellPlan, Fingerprint, Geometry, Manifest
 from tracker._campaigns import open_campaign
 from tracker._ledger import Ledger
-from tracker._planning import cell_rows
 
 TRUTH = {"token_per_rank": 40_000, "tiny_segment_per_layer": 300_000, "gdn_level": 900_000}
 FOUR_ROUNDS = (1.0, 1.01, 0.99, 1.005)

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from harness import parse_campaign
+from harness import cell_rows, parse_campaign
 from harness._corpus import corpus_shape
 from planner import build_prefix_tree
-from tracker._planning import cell_rows
 from tracker._selecting import searched_cells
 
 

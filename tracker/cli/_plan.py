@@ -70,9 +70,10 @@ def plan(
       layoutledger plan --version 2
       layoutledger plan --alias champion --rows batch.jsonl --cp 4 --layers 32 --gdn-layers 24
     """
+    from harness import cell_rows
     from planner import ScoringFacts
     from tracker._ledger import Ledger
-    from tracker._planning import cell_rows, compare_picks, find_cell, held_out_cell
+    from tracker._planning import compare_picks, find_cell, held_out_cell
 
     ledger = Ledger(store)
     tables = load_tables(ledger, versions, alias)

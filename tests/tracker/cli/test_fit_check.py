@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import AutomaticChoice, load_campaign
+from harness import AutomaticChoice, cell_rows, load_campaign
 from harness._cell import prepare_cell
 from planner import build_prefix_tree, select_layout
 from schemas import CorruptionError
 from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
-from tracker._planning import cell_rows
 from tracker._selecting import search_campaign
 
 
