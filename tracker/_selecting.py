@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fit import Prospect, SearchedCell, SelectorVerdict, check_selector, prospective_check
-from harness import rows_digest
+from harness import cell_rows, rows_digest
 from planner import PrefixTree, build_prefix_tree
 from schemas import (
     CellPlan,
@@ -20,7 +20,6 @@ from schemas import (
 from tracker._corpora import recorded_trees
 from tracker._fitting import fit_cells
 from tracker._ledger import Ledger
-from tracker._planning import cell_rows
 from tracker._registration import refuse_late_registration
 
 NAME_LENGTH = 45
