@@ -1,3 +1,4 @@
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -10,11 +11,17 @@ from tracker.mirror._checkpoint import CHECKPOINT_TAG, parse_checkpoint
 from tracker.mlflow_store import connect, database_path, embedded_uri, sqlite_triggers
 
 
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory, evidence) -> Path:
+    """A mirrored ledger, to be copied."""
+    log = evidence.small_ledger(tmp_path_factory.mktemp("pushed") / "ledger")
+    push(log, embedded_uri(log.root))
+    return log.root
+
+
 @pytest.fixture
-def log(tmp_path: Path, evidence) -> Log:
-    log = evidence.small_ledger(tmp_path / "ledger")
-    push(log)
-    return log
+def log(tmp_path: Path, pushed: Path) -> Log:
+    return Log(shutil.copytree(pushed, tmp_path / "ledger"))
 
 
 def tag(log: Log) -> str:

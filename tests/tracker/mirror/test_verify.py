@@ -1,3 +1,4 @@
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -43,13 +44,19 @@ SQL = {
 }
 
 
-@pytest.fixture
-def log(tmp_path: Path, evidence) -> Log:
-    log = Log(tmp_path)
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory, evidence) -> Path:
+    """A mirrored ledger, to be copied."""
+    log = Log(tmp_path_factory.mktemp("pushed") / "ledger")
     evidence.open_campaign(log, evidence.manifest())
     evidence.completed_attempt(log)
-    push(log)
-    return log
+    push(log, embedded_uri(log.root))
+    return log.root
+
+
+@pytest.fixture
+def log(tmp_path: Path, pushed: Path) -> Log:
+    return Log(shutil.copytree(pushed, tmp_path / "ledger"))
 
 
 @pytest.fixture
