@@ -9,7 +9,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from tracker.log import Disk, Log, campaign_checkpoint, read_open_segment, read_segment, recover, verify_log
+from tracker.log import (
+    Disk,
+    Log,
+    campaign_checkpoint,
+    read_open_segment,
+    read_segment,
+    recover,
+    verify_links,
+    verify_log,
+)
 
 
 class HastyDisk(Disk):
@@ -100,6 +109,7 @@ class History(RuleBasedStateMachine):
             mine.adopt(place.path)
         if mine.segments():
             assert campaign_checkpoint(mine, "quick") == campaign_checkpoint(theirs, "quick")
+        assert verify_links(mine) == verify_links(theirs) == []
 
     @invariant()
     def every_sealed_segment_holds_what_was_written(self):
