@@ -1,13 +1,14 @@
 """Register certified tables as a coefficient version, and load a version from this ledger's registry."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from planner import CoefficientVersion, load
-from schemas import NotFoundError, StoreUnavailableError
+from schemas import InvalidInputError, NotFoundError, StoreUnavailableError
 from tracker._certificates import latest_certificate
 from tracker._ledger import Ledger
 from tracker.mlflow_store import embedded_uri, tracking_uri
-from tracker.registry import MODEL, make_bundle, register_bundle, registrations, versions
+from tracker.registry import MODEL, make_bundle, register_bundle, registrations, version_files, versions
 
 
 def register_campaigns(ledger: Ledger, campaigns: Sequence[str]) -> int:
@@ -39,6 +40,25 @@ def load_version(
         if not lost:
             raise
         raise type(error)(f"{error}; {rebuild_hint(lost)}") from error
+
+
+def export_version(ledger: Ledger, version: int, folder: Path) -> list[Path]:
+    """Write what a planner reads of a version, so that it loads where no registry is reached; the files.
+
+    Raises:
+        NotFoundError: no such version.
+        InvalidInputError: the folder holds a version already, and it is another one; nothing is written.
+        CorruptionError: the registry's files are not what was registered.
+        StoreUnavailableError: the registry does not answer, or the folder cannot be written.
+    """
+    files = version_files(ledger.log, version)
+    for name, data in files.items():
+        if (folder / name).exists() and (folder / name).read_bytes() != data:
+            raise InvalidInputError(f"{folder / name}: holds something else; name another folder (--output)")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return [folder / name for name in files]
 
 
 def lost_versions(ledger: Ledger) -> tuple[int, ...]:

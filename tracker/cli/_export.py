@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from tracker.cli import _complete as complete
-from tracker.cli._options import store_option
-from tracker.cli._output import say
+from tracker.cli._options import json_option, store_option
+from tracker.cli._output import emit_json, say
 from tracker.cli._verbs import Verbs
 
 
@@ -41,3 +41,30 @@ def table(digest: str, form: str, output: Path | None, store: Path) -> None:
         return
     output.write_text(text, encoding="utf-8")
     say(f"written: {output}")
+
+
+@export_group.command("version")
+@click.argument("version", type=click.IntRange(1), shell_complete=complete.versions)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    show_default="layout-cost-VERSION",
+    help="Folder; made where it is missing.",
+)
+@store_option
+@json_option
+def version_command(version: int, output: Path | None, store: Path, as_json: bool) -> None:
+    """Write a registered VERSION's bundle and certificates, a folder that `planner.load` takes anywhere.
+
+    \b
+    Example: layoutledger export version 2 --output layout-cost-2
+    """
+    from tracker._ledger import Ledger
+    from tracker._versions import export_version
+
+    files = export_version(Ledger(store).existing(), version, output or Path(f"layout-cost-{version}"))
+    if as_json:
+        emit_json({"version": version, "files": [str(file) for file in files]})
+        return
+    for file in files:
+        click.echo(str(file))

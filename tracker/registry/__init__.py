@@ -13,7 +13,7 @@ from tracker.registry._restore import RestoredRegistry, StatementOf, restore_reg
 from tracker.registry._review import VERDICTS, Aspect, Verdict, find_certificate, record_review
 from tracker.registry._rules import CheckCertificate
 from tracker.registry._verify import verify_registry
-from tracker.registry._versions import Version, alias_history, versions
+from tracker.registry._versions import Version, alias_history, version_files, versions
 
 __all__ = [
     "MODEL",
@@ -46,5 +46,6 @@ __all__ = [
     "rollback",
     "target_words",
     "verify_registry",
+    "version_files",
     "versions",
 ]

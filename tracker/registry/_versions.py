@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from planner import BUNDLE_DIGEST_TAG
-from schemas import AliasMoved, VersionRegistered
+from schemas import AliasMoved, NotFoundError, VersionRegistered, redact
 from tracker.log import Log
 from tracker.mlflow_store import Models, open_existing, tracking_uri
 from tracker.registry._bundle import MODEL
 from tracker.registry._history import Recorded, alias_moves, registrations
+from tracker.registry._read import find_version, read_package
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +55,21 @@ def versions(log: Log, uri: str | None = None) -> tuple[Version, ...]:
 def alias_history(log: Log, alias: str | None = None) -> tuple[Recorded[AliasMoved], ...]:
     """Every recorded move of an alias, or of all, in order: when, who, why."""
     return alias_moves(log, alias)
+
+
+def version_files(log: Log, version: int, uri: str | None = None) -> dict[str, bytes]:
+    """What a planner reads of a version, by file name: the bundle, and the certificate of each table.
+
+    Raises:
+        NotFoundError: no such version, or one of its files is missing.
+        CorruptionError: a file does not say what was registered.
+        StoreUnavailableError: the registry does not answer.
+    """
+    where = uri or tracking_uri(log.root)
+    tracking = open_existing(where)
+    if tracking is None:
+        raise NotFoundError(
+            f"{redact(where)}: {MODEL} has no version {version}; nothing was registered there"
+        )
+    models = Models(tracking)
+    return read_package(models, find_version(models, version)).files()
