@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import sys
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 
@@ -44,6 +45,14 @@ class Disk:
             os.close(handle)
             raise
         return handle
+
+    def start_sync(self, handle: int, size: int) -> None:
+        """Let the system begin to write the last bytes appended, so that a `sync` soon after waits less."""
+        if sys.platform == "linux":
+            # Dirty pages are not dropped by this, their writing is begun. An error is for `sync` to find.
+            with contextlib.suppress(OSError):
+                end = os.lseek(handle, 0, os.SEEK_CUR)
+                os.posix_fadvise(handle, end - size, size, os.POSIX_FADV_DONTNEED)
 
     def sync(self, handle: int, path: Path) -> None:
         """Return when the file's bytes are on the disk."""

@@ -1,7 +1,7 @@
 """Where the next line of a segment comes from: numbered, chained, digested, counted into the Merkle tree."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -9,6 +9,7 @@ import orjson
 
 from schemas import Event, InvalidInputError, Source, canonical_json
 from schemas._event import MAX_LINE_BYTES, TYPE_PATTERN, genesis_digest, line_halves
+from tracker.log._alike import spell_alike
 from tracker.log._merkle import MerkleTree
 from tracker.log._names import SEALED
 from tracker.log._spelling import Speller
@@ -92,27 +93,23 @@ class LineEncoder:
         self.tree.add(line)
         return line + b"\n"
 
-    def encode_many(
-        self, type: str, rows: Iterable[Mapping[str, Any]], version: int = 1
-    ) -> tuple[bytes, int]:
-        """The next lines, one a row, and how many they are; all or none.
+    def encode_many(self, type: str, rows: Iterable[Mapping[str, Any]], version: int = 1) -> list[bytes]:
+        """The next lines, one a row, without their newlines; all or none.
+
+        They are still to be taken into `tree`, before anything else is encoded: a writer does that while the
+        disk is busy with them.
 
         Raises:
             InvalidInputError: as `encode`.
 
         """
-        tail = self._tail(type, version)
-        flat = self._speller.spell_flat
-        payloads = [flat(row) or self._payload(type, row) for row in rows]
+        tail, rows = self._tail(type, version), list(rows)
+        payloads = spell_alike(rows) or [self._payload(type, row).decode() for row in rows]
         identifiers, time = self._stamps.many(len(payloads))
-        stamp, head, lines = time.encode(), self.head, list[bytes]()
-        for seq, (payload, identifier) in enumerate(zip(payloads, identifiers, strict=True), self.count):
-            line, head = _line(type, payload, tail % (identifier.encode(), head.encode(), seq, stamp))
-            lines.append(line)
+        lines, head = _chain(payloads, identifiers, tail, time, self.head, self.count)
+        _check_length(type, max(map(len, lines), default=0))
         self.head = head
-        self.tree.extend(lines)
-        lines.append(b"")
-        return b"\n".join(lines), len(payloads)
+        return lines
 
     def _payload(self, type: str, data: Mapping[str, Any]) -> bytes:
         """The data's canonical JSON; of scalars and lists of them it cannot be too deep."""
@@ -159,12 +156,32 @@ def _line(type: str, payload: bytes, tail: bytes) -> tuple[bytes, str]:
     head = _HEAD + payload
     digest = sha256(head + tail).hexdigest()
     line = b"".join((head, _DIGEST, digest.encode(), b'"', tail))
-    if len(line) > MAX_LINE_BYTES:
+    _check_length(type, len(line))
+    return line, digest
+
+
+def _chain(
+    payloads: Sequence[str], identifiers: Sequence[str], tail: bytes, time: str, prev: str, first: int
+) -> tuple[list[bytes], str]:
+    """`_line` for each payload, without a call or a search for places; the lines, and the last digest."""
+    # Each place has its mark, so that nothing else is taken for one.
+    filled = (tail % (b"\0", b"\0", first, time.encode())).decode()
+    before, between, rest = filled.split("\0")
+    after = rest.removeprefix(f'","seq":{first}')
+    lines: list[bytes] = []
+    for seq, (payload, identifier) in enumerate(zip(payloads, identifiers, strict=True), first):
+        end = f'{before}{identifier}{between}{prev}","seq":{seq}{after}'
+        prev = sha256(f'{{"data":{payload}{end}'.encode()).hexdigest()
+        lines.append(f'{{"data":{payload},"digest":"{prev}"{end}'.encode())
+    return lines, prev
+
+
+def _check_length(type: str, length: int) -> None:
+    if length > MAX_LINE_BYTES:
         raise InvalidInputError(
-            f"{type}: the event has {len(line)} bytes, at most {MAX_LINE_BYTES} fit a line; "
+            f"{type}: the event has {length} bytes, at most {MAX_LINE_BYTES} fit a line; "
             "split it, or store the bulk as a file and record its digest"
         )
-    return line, digest
 
 
 def _check_type(type: str, version: int) -> None:

@@ -19,9 +19,9 @@ _Template = tuple[str, Callable[[Mapping[str, Any]], tuple[Any, ...]]]
 _Kinds = tuple[tuple[str, ...], tuple[type, ...]]
 """The keys of an object and the types of their values."""
 
-_SCALARS = frozenset({str, int, float, bool, type(None)})
-_LISTS = frozenset({list, tuple})
-_OPTIONS = (
+SCALARS = frozenset({str, int, float, bool, type(None)})
+LISTS = frozenset({list, tuple})
+OPTIONS = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_STRICT_INTEGER
     | orjson.OPT_PASSTHROUGH_SUBCLASS
@@ -91,7 +91,7 @@ class Speller:
         if whole < 0:
             return None
         try:
-            text = orjson.dumps(data, option=_OPTIONS)
+            text = orjson.dumps(data, option=OPTIONS)
         except orjson.JSONEncodeError:
             return None
         return _without_points(text, whole) if whole else text
@@ -104,9 +104,9 @@ class Speller:
         # RFC 8785 sorts by UTF-16 units, orjson by code points: alike in ASCII.
         kind: type = type(data)
         plain = kind is dict and all(type(key) is str and key.isascii() for key in data)
-        if plain and all(type(value) in _SCALARS | _LISTS for value in data.values()):
+        if plain and all(type(value) in SCALARS | LISTS for value in data.values()):
             floats = tuple(key for key, value in data.items() if type(value) is float)
-            found = _Flat(floats, tuple(key for key, value in data.items() if type(value) in _LISTS))
+            found = _Flat(floats, tuple(key for key, value in data.items() if type(value) in LISTS))
         else:
             found = None
         self._flats[kinds] = found
@@ -143,7 +143,7 @@ def _count_whole(items: list[Any]) -> int:
     whole = 0
     for item in items:
         if type(item) is not float:
-            if type(item) not in _SCALARS:
+            if type(item) not in SCALARS:
                 return -1
         elif 1e-4 <= item <= LARGEST_EXACT_INTEGER or -LARGEST_EXACT_INTEGER <= item <= -1e-4:
             whole += item.is_integer()

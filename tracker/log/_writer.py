@@ -139,12 +139,16 @@ class SegmentWriter:
         _refuse_own(type)
         with self._lock:
             self._require_open()
-            lines, count = self._encoder.encode_many(type, rows, version)
+            lines = self._encoder.encode_many(type, rows, version)
+            text = b"\n".join([*lines, b""])
             crash_point("append.before")
-            self._write(lines)
+            self._write(text)
             crash_point("append.after")
-            self._note_written(count, durable=False)
-        return count
+            if self._pending + len(lines) >= self._sync_events:
+                self._disk.start_sync(self._handle, len(text))
+            self._encoder.tree.extend(lines)
+            self._note_written(len(lines), durable=False)
+        return len(lines)
 
     def flush(self) -> None:
         """Return when every event so far is on the disk.
