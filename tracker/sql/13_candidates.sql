@@ -1,31 +1,11 @@
 CREATE VIEW candidates AS
-WITH listed AS (
-    SELECT campaign, cell, segment, seq, candidate.*
-    FROM (
-        SELECT campaign, cell, segment, seq, unnest(list_concat(
-            list_transform(candidates, lambda item: struct_pack(candidate := item, automatic := false)),
-            list_transform([automatic], lambda item: struct_pack(candidate := item, automatic := true))
-        )) AS candidate
-        FROM _facts
-        WHERE type IN ('cell.described', 'cell.imported')
-    )
-    WHERE candidate.candidate IS NOT NULL
-)
 SELECT
-    listed.campaign, listed.cell, listed.segment AS attempt,
-    CASE WHEN automatic THEN 'automatic' ELSE candidate.label END AS candidate,
-    automatic, attempts.counts, coalesce(candidate.labels, [candidate.label]) AS labels, candidate.decisions,
-    candidate.features.packed_tokens, candidate.features.segment_count, candidate.features.max_depth,
-    candidate.features.segments_below,
-    candidate.median_ms AS imported_median_ms, candidate.n AS imported_n,
-    candidate.spread_pct AS imported_spread_pct
-FROM listed
+    listed.campaign, listed.cell, listed.attempt, candidate, automatic, attempts.counts, labels, decisions,
+    packed_tokens, segment_count, max_depth, segments_below, imported_median_ms, imported_n, imported_spread_pct
+FROM _listed AS listed
 JOIN attempts ON attempts.campaign = listed.campaign AND attempts.cell = listed.cell
-    AND attempts.attempt = listed.segment
-QUALIFY row_number() OVER (
-    PARTITION BY listed.campaign, listed.cell, listed.segment, automatic, candidate.label ORDER BY seq DESC
-) = 1
-ORDER BY listed.campaign, listed.cell, attempt, candidate;
+    AND attempts.attempt = listed.attempt
+ORDER BY listed.campaign, listed.cell, listed.attempt, candidate;
 
 COMMENT ON VIEW candidates IS 'The layouts of each attempt, the planner''s automatic choice among them';
 COMMENT ON COLUMN candidates.campaign IS 'Campaign';

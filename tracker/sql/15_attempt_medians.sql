@@ -1,6 +1,6 @@
 CREATE VIEW attempt_medians AS
 SELECT campaign, cell, attempt, candidate, median_ms, n, spread_pct, min_ms, max_ms
-FROM (FROM _medians UNION ALL FROM usable_medians('_loose_samples'));
+FROM _medians;
 
 COMMENT ON VIEW attempt_medians IS 'Usable measured samples by attempt and candidate, of every attempt and the automatic choice too';
 COMMENT ON COLUMN attempt_medians.campaign IS 'Campaign';

@@ -1,16 +1,13 @@
 """Compaction: many small files of a campaign become few, so that a question opens few."""
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import duckdb
 
 from schemas import digest_json
-from tracker.log import crash_point
 from tracker.warehouse._catalogue import Catalogue, Part
-from tracker.warehouse._folder import KINDS, Folder
-from tracker.warehouse._project import SAMPLE
-from tracker.warehouse._views import create_macro, sql_list
+from tracker.warehouse._folder import Folder
+from tracker.warehouse._kinds import KINDS, RULES, create_rules, kind_of_files, publish, read_files
 
 FAN_IN = 8
 """So many files of one level become one of the next."""
@@ -20,8 +17,6 @@ MOST_STEPS = 3
 
 LARGEST_EVENTS = 1_000_000
 """A part does not grow beyond this, so that what one refresh merges is bounded whatever the ledger's size."""
-
-_COPY = "COPY ({}) TO '{}' (FORMAT parquet, COMPRESSION zstd)"
 
 
 def compact(folder: Folder, catalogue: Catalogue) -> int:
@@ -63,9 +58,9 @@ def _merge(folder: Folder, campaign: str, group: Sequence[Part]) -> Part:
     # Named by content, so that the same name is the same set of segments.
     name = f"{min(segments)}-{digest_json(list(segments))[:16]}"
     with duckdb.connect() as connection:
-        create_macro(connection)
+        create_rules(connection)
         digests = {
-            kind: _publish(folder, connection, select, folder.part(campaign, name, kind))
+            kind: publish(folder, connection, select, folder.part(campaign, name, kind))
             for kind, select in part_selects(folder, campaign, group).items()
         }
     level = group[0].level + _steps(len(group))
@@ -76,27 +71,10 @@ def part_selects(folder: Folder, campaign: str, group: Sequence[Part]) -> dict[s
     """What each kind of the new part is made of: segments are told apart, parts are by kind already."""
     if group[0].level > 0:
         return {
-            kind: f"FROM read_parquet({_list(folder.part(campaign, part.name, kind) for part in group)})"
+            kind: f"FROM {read_files(folder.part(campaign, part.name, kind) for part in group)}"
             for kind in KINDS
         }
-    lines = f"read_parquet({_list(folder.segment(campaign, part.name) for part in group)})"
-    samples = f"FROM {lines} WHERE type = '{SAMPLE}'"
+    segments = [folder.segment(campaign, part.name) for part in group]
     return {
-        "facts": f"FROM {lines} WHERE type <> '{SAMPLE}'",
-        "samples": samples,
-        "medians": f"WITH part_samples AS ({samples}) FROM usable_medians('part_samples') ORDER BY ALL",
+        kind: kind_of_files(kind, segments) + (" ORDER BY ALL" if kind in RULES else "") for kind in KINDS
     }
-
-
-def _publish(folder: Folder, connection: duckdb.DuckDBPyConnection, select: str, path: Path) -> str:
-    temporary = folder.temporary(path)
-    crash_point("compact.before")
-    connection.execute(_COPY.format(select, str(temporary).replace("'", "''")))
-    digest = folder.settle(temporary)
-    folder.disk.rename(temporary, path)
-    crash_point("compact.after")
-    return digest
-
-
-def _list(paths: Iterable[Path]) -> str:
-    return sql_list(str(path) for path in paths)

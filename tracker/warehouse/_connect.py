@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import duckdb
 
 from tracker.warehouse._folder import Folder
-from tracker.warehouse._views import quoted, sql_list
+from tracker.warehouse._sources import quoted, sql_list
 
 MEMORY_LIMIT = "4GB"
 """Beyond it DuckDB spills to a temporary folder."""

@@ -9,13 +9,17 @@ from pathlib import Path
 from schemas import StoreUnavailableError, digest_bytes, digest_file
 from tracker.log import Disk, crash_point
 from tracker.warehouse._arrow import Table, arrow, parquet
+from tracker.warehouse._columns import LAYOUT
 
 FOLDER = "warehouse"
 VIEWS_FILE = "warehouse.duckdb"
 TEMPORARY = ".tmp"
 PARQUET = ".parquet"
-KINDS = ("facts", "samples", "medians")
-"""What a part holds: lines that are no samples, samples, and the samples' medians."""
+
+
+def part_name(name: str, kind: str) -> str:
+    """The file name of one kind of a part."""
+    return f"{name}.{kind}{PARQUET}"
 
 
 class Folder:
@@ -47,11 +51,19 @@ class Folder:
 
     def part(self, campaign: str, name: str, kind: str) -> Path:
         """The Parquet file of one kind of a part."""
-        return self.parts(campaign) / f"{name}.{kind}{PARQUET}"
+        return self.parts(campaign) / part_name(name, kind)
 
     def empty(self, kind: str) -> Path:
         """A file with the columns and no row, so that a list of files is never empty."""
-        return self.root / f"empty-{kind}{PARQUET}"
+        return self.root / f"empty-{kind}-{LAYOUT}{PARQUET}"
+
+    def latest_refresh(self) -> tuple[int, int] | None:
+        """What changes with every refresh that wrote; None before the first."""
+        try:
+            found = self.views_seal.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     def relative(self, path: Path) -> str:
         """The path as views name it: from the ledger's folder, so that it may be moved."""

@@ -5,8 +5,8 @@ import gc
 import json
 import os
 import time
-from collections.abc import Generator, Iterable, Set
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemas import StoreUnavailableError
@@ -14,9 +14,9 @@ from schemas._event import MAX_LINE_BYTES, is_segment_id
 from tracker.log import Log, SegmentPath, read_seal, segment_path
 from tracker.log._names import OPEN_SUFFIX, SEALED_SUFFIX
 from tracker.warehouse._catalogue import CATALOGUE, Catalogue, Part, StoredSegment, load_catalogue
-from tracker.warehouse._columns import LINES, MEDIANS
 from tracker.warehouse._compact import compact
-from tracker.warehouse._folder import KINDS, PARQUET, Folder
+from tracker.warehouse._folder import PARQUET, Folder, part_name
+from tracker.warehouse._kinds import KINDS, has_empty_files, write_empty_files
 from tracker.warehouse._project import project_segment
 from tracker.warehouse._views import OpenAttempt, Views, make_views
 
@@ -25,8 +25,6 @@ SUPERSEDED_SECONDS = 86_400.0
 
 SAVED_EVERY = 512
 """So many projected segments are kept, whatever becomes of the refresh that has very many to take in."""
-
-_EMPTY = {"lines": LINES, "medians": MEDIANS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +58,30 @@ def refresh_warehouse(log: Log, folder: Folder) -> Refreshed:
     """Take in what the log has and the warehouse has not; nothing is written where nothing is new.
 
     Raises:
-        CorruptionError: a new segment does not verify; the warehouse is as before.
+        CorruptionError: a new segment does not verify, or a Parquet file that has to be read again was
+            changed; the views are as before.
         InvalidInputError: a new segment holds what no column or no record takes.
         StoreUnavailableError: the folder cannot be written.
 
     """
+    latest = folder.latest_refresh()
     gaps = _survey(log, folder)
     if not _is_behind(log, folder, gaps):
         return Refreshed()
     with folder.locked():
-        return _bring_up(log, folder, _survey(log, folder))
+        if folder.latest_refresh() != latest:
+            gaps = _survey(log, folder)
+        return _bring_up(log, folder, gaps)
 
 
 def rebuild_warehouse(log: Log, folder: Folder) -> Refreshed:
     """Project every segment again, as if there were no warehouse; readers go on meanwhile."""
     with folder.locked():
         gaps = [_Gap(Catalogue(name), list(log.segments(name)), set()) for name in log.campaigns()]
-        done = _bring_up(log, folder, gaps)
+        done = _take_in(folder, gaps)
+        _views(log, folder, gaps).write()
         _sweep(folder, [gap.catalogue for gap in gaps], older_than=0.0)
-        return done
+        return replace(done, views=True)
 
 
 def warehouse_views(log: Log, folder: Folder) -> Views:
@@ -91,15 +94,15 @@ def running_attempts(log: Log) -> tuple[OpenAttempt, ...]:
     found = [
         _open_attempt(segment_path(log.folder / campaign / name))
         for campaign in log.campaigns()
-        for name in sorted(_names(log.folder / campaign))
-        if name.endswith(OPEN_SUFFIX)
+        for name in sorted(name for name in _names(log.folder / campaign) if name.endswith(OPEN_SUFFIX))
     ]
     return tuple(attempt for attempt in found if attempt is not None)
 
 
 def _survey(log: Log, folder: Folder) -> list[_Gap]:
     stored = _names(folder.root / "segments")
-    return [_gap(log, folder, name) for name in sorted(stored | set(log.campaigns()))]
+    with _collector_paused():
+        return [_gap(log, folder, name) for name in sorted(stored | set(log.campaigns()))]
 
 
 def _gap(log: Log, folder: Folder, campaign: str) -> _Gap:
@@ -107,7 +110,7 @@ def _gap(log: Log, folder: Folder, campaign: str) -> _Gap:
     sealed = _sealed(log, campaign, catalogue.segments.keys())
     files, parts = _names(folder.segments(campaign)), _names(folder.parts(campaign))
     # A file that is gone counts as never written.
-    catalogue.parts = [part for part in catalogue.parts if _part_names(folder, part) <= parts]
+    catalogue.parts = [part for part in catalogue.parts if _part_names(part) <= parts]
     held = {segment for segment in catalogue.segments if f"{segment}{PARQUET}" in files}
     new = [segment_path(log.folder / campaign / f"{segment}{SEALED_SUFFIX}") for segment in sealed - held]
     return _Gap(catalogue, sorted(new), catalogue.segments.keys() - sealed)
@@ -125,8 +128,8 @@ def _sealed(log: Log, campaign: str, known: Set[str]) -> set[str]:
     return present | {stem for stem in stems if is_segment_id(stem)}
 
 
-def _part_names(folder: Folder, part: Part) -> set[str]:
-    return {folder.part("", part.name, kind).name for kind in KINDS}
+def _part_names(part: Part) -> set[str]:
+    return {part_name(part.name, kind) for kind in KINDS}
 
 
 def _names(folder: Path) -> set[str]:
@@ -139,7 +142,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _is_behind(log: Log, folder: Folder, gaps: Iterable[_Gap]) -> bool:
-    if any(gap.new or gap.gone for gap in gaps) or not all(folder.empty(kind).exists() for kind in _EMPTY):
+    if any(gap.new or gap.gone for gap in gaps) or not has_empty_files(folder):
         return True
     return not _views(log, folder, gaps).are_current()
 
@@ -149,19 +152,24 @@ def _views(log: Log, folder: Folder, gaps: Iterable[_Gap]) -> Views:
 
 
 def _bring_up(log: Log, folder: Folder, gaps: list[_Gap]) -> Refreshed:
-    for kind, schema in _EMPTY.items():
-        if not folder.empty(kind).exists():
-            folder.write_parquet(folder.empty(kind), schema.empty_table())
-    parts = sum(_take_in(folder, gap) for gap in gaps)
+    done = _take_in(folder, gaps)
     views = _views(log, folder, gaps)
-    swap = not views.are_current()
-    if swap:
-        views.write()
+    if views.are_current():
+        return done
+    views.bring_up()
+    if done.parts or done.dropped:
+        # Only then is there more to remove than before.
         _sweep(folder, [gap.catalogue for gap in gaps], older_than=SUPERSEDED_SECONDS)
-    return Refreshed(sum(len(gap.new) for gap in gaps), sum(len(gap.gone) for gap in gaps), parts, swap)
+    return replace(done, views=True)
 
 
-def _take_in(folder: Folder, gap: _Gap) -> int:
+def _take_in(folder: Folder, gaps: Sequence[_Gap]) -> Refreshed:
+    write_empty_files(folder)
+    parts = sum(_fill(folder, gap) for gap in gaps)
+    return Refreshed(sum(len(gap.new) for gap in gaps), sum(len(gap.gone) for gap in gaps), parts)
+
+
+def _fill(folder: Folder, gap: _Gap) -> int:
     """Project and compact one campaign; its catalogue is written after the files that it names."""
     made = 0
     if gap.gone:
@@ -189,7 +197,7 @@ def _project(folder: Folder, place: SegmentPath) -> StoredSegment:
 
 @contextlib.contextmanager
 def _collector_paused() -> Generator[None]:
-    """A segment's events are many, soon gone and in no cycle: the search for one is a third of the time."""
+    """What is read is much and in no cycle: for a segment's events the search is a third of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -203,7 +211,7 @@ def _sweep(folder: Folder, catalogues: Iterable[Catalogue], *, older_than: float
     """Remove files that no catalogue names, once no reader of older views can want them."""
     for catalogue in catalogues:
         kept = {f"{segment}{PARQUET}" for segment in catalogue.segments}
-        kept = kept.union(*(_part_names(folder, part) for part in catalogue.parts))
+        kept = kept.union(*(_part_names(part) for part in catalogue.parts))
         kept.add(CATALOGUE)
         for place in (folder.segments(catalogue.campaign), folder.parts(catalogue.campaign)):
             for name in _names(place) - kept:

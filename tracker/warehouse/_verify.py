@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,19 @@ from typing import Any
 import duckdb
 
 from schemas import CorruptionError, LayoutLedgerError, digest_file
-from tracker.log import Finding, Log, SegmentPath, read_seal
-from tracker.warehouse._arrow import parquet
+from tracker.log import Finding, Log, SegmentPath, read_seal, segment_path
+from tracker.log._names import SEALED_SUFFIX
+from tracker.warehouse._arrow import arrow, parquet
 from tracker.warehouse._catalogue import CATALOGUE, Catalogue, Part, load_catalogue
+from tracker.warehouse._columns import LINES
 from tracker.warehouse._compact import part_selects
-from tracker.warehouse._folder import KINDS, PARQUET, Folder
+from tracker.warehouse._folder import PARQUET, Folder
+from tracker.warehouse._kinds import KINDS, RULES, create_rules, kind_of_lines, read_files
+from tracker.warehouse._loose import TABLED, loose_table
 from tracker.warehouse._project import project_segment
 from tracker.warehouse._refresh import warehouse_views
-from tracker.warehouse._views import create_macro, quoted, read_views_seal
+from tracker.warehouse._sources import quoted
+from tracker.warehouse._views import Views, read_views_seal
 
 # Which attempts are at work changes without a refresh; that view is a hint, and no evidence.
 _VIEWS = (
@@ -47,14 +53,18 @@ def compare_warehouse(log: Log, folder: Folder) -> list[Finding]:
     """Project the log again and compare contents: files, compacted parts, views; reads everything."""
     findings: list[Finding] = []
     with duckdb.connect() as connection:
-        create_macro(connection)
+        create_rules(connection)
         for catalogue in _catalogues(folder):
             places = {place.segment: place for place in log.segments(catalogue.campaign)}
             held = [places[segment] for segment in sorted(catalogue.segments) if segment in places]
             findings += [item for place in held for item in _other_rows(folder, place)]
             for part in catalogue.parts:
                 findings += _other_part(connection, folder, catalogue.campaign, part)
-    return [*findings, *_other_views(log, folder)]
+    views = warehouse_views(log, folder)
+    # Views of another program are made anew before anyone reads them.
+    if folder.views.exists() and read_views_seal(folder).get("texts") == views.texts:
+        findings += [*_other_views(views), *_other_tables(views)]
+    return findings
 
 
 def require_whole(folder: Folder, campaign: str) -> None:
@@ -150,15 +160,21 @@ def _other_part(
     single = [Part(segment, 0, 0, (segment,), {}) for segment in part.segments]
     for kind, select in part_selects(folder, campaign, single).items():
         path = folder.part(campaign, part.name, kind)
-        held = f"SELECT * FROM read_parquet({quoted(str(path))})"
-        order = "ALL" if kind == "medians" else "segment, seq"
-        try:
-            found = _difference(connection, f"SELECT * FROM ({select})", held, order)
-        except duckdb.Error as error:
-            found = str(error)
-        if found:
-            expected = f"the {kind} of its {len(part.segments)} segments"
-            yield Finding("warehouse rows", folder.relative(path), expected, found)
+        held = f"SELECT * FROM {read_files([path])}"
+        of = f"its {len(part.segments)} segments"
+        yield from _other(connection, kind, folder.relative(path), select, held, of)
+
+
+def _other(
+    connection: duckdb.DuckDBPyConnection, kind: str, where: str, select: str, held: str, of: str
+) -> Iterator[Finding]:
+    order = "ALL" if kind in RULES else "segment, seq"
+    try:
+        found = _difference(connection, f"SELECT * FROM ({select})", held, order)
+    except duckdb.Error as error:
+        found = str(error)
+    if found:
+        yield Finding("warehouse rows", where, f"the {kind} of {of}", found)
 
 
 def _difference(connection: duckdb.DuckDBPyConnection, expected: str, held: str, order: str) -> str:
@@ -177,14 +193,12 @@ def _alike(connection: duckdb.DuckDBPyConnection, one: str, two: str) -> bool:
     return all(None not in pair and pair[0].equals(pair[1]) for pair in zip_longest(*readers, fillvalue=None))
 
 
-def _other_views(log: Log, folder: Folder) -> Iterator[Finding]:
-    views = warehouse_views(log, folder)
-    # Views of another program are made anew before anyone reads them.
-    if not folder.views.exists() or read_views_seal(folder).get("texts") != views.texts:
-        return
+def _other_views(views: Views) -> Iterator[Finding]:
+    folder = views.folder
     with tempfile.TemporaryDirectory(prefix="layoutledger-") as scratch:
         fresh = Path(scratch) / folder.views.name
-        views.build(fresh)
+        # The views' texts alone: the tables are compared with the log.
+        replace(views, loose={}).build(fresh)
         expected, found = _view_texts(fresh), _view_texts(folder.views)
     for name in _differing(expected, found):
         yield Finding(
@@ -193,6 +207,25 @@ def _other_views(log: Log, folder: Folder) -> Iterator[Finding]:
             expected.get(name, "no such view"),
             found.get(name, "no such view"),
         )
+
+
+def _other_tables(views: Views) -> Iterator[Finding]:
+    """The rows that the views file holds of loose segments, beside those segments' lines in the log."""
+    folder = views.folder
+    log = Log(folder.store)
+    files = [log.folder / path.parent.name / f"{path.stem}{SEALED_SUFFIX}" for path in views.loose]
+    with duckdb.connect() as connection:
+        create_rules(connection)
+        projected = [project_segment(segment_path(file)) for file in files]
+        lines = arrow.concat_tables([LINES.empty_table(), *projected])
+        # A table: what is registered is not seen by the connection's cursors.
+        connection.register("projected", lines).execute("CREATE TABLE lines AS FROM projected")
+        connection.execute(f"ATTACH {quoted(str(folder.views))} AS held (READ_ONLY)")
+        for kind in TABLED:
+            name = loose_table(kind)
+            where, held = f"{folder.relative(folder.views)}: {name}", f"SELECT * FROM held.{name}"
+            select = kind_of_lines(kind, "lines")
+            yield from _other(connection, kind, where, select, held, "segments in no part")
 
 
 def _view_texts(path: Path) -> dict[str, str]:

@@ -2,10 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
@@ -16,9 +15,9 @@ from tracker.log import crash_point
 from tracker.warehouse._catalogue import Catalogue
 from tracker.warehouse._columns import LAYOUT
 from tracker.warehouse._folder import Folder
-
-MACRO = "01_usable_medians.sql"
-_HOLE = "{{"
+from tracker.warehouse._kinds import KINDS, create_rules, empty_kind
+from tracker.warehouse._loose import bring_up_tables, create_tables
+from tracker.warehouse._sources import filled, quoted, sql_list, texts_on_top, texts_over_files, view_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,37 +29,14 @@ class OpenAttempt:
     cell: str
 
 
-@cache
-def view_sources() -> dict[str, str]:
-    """The SQL texts by file name, in the order in which they build on each other."""
-    folder = files("tracker") / "sql"
-    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
-    return {name: (folder / name).read_text(encoding="utf-8") for name in names}
-
-
-def create_macro(connection: duckdb.DuckDBPyConnection) -> None:
-    """Define `usable_medians`, the one rule of what a candidate measured."""
-    connection.execute(view_sources()[MACRO])
-
-
-def sql_list(items: Iterable[str]) -> str:
-    """A SQL list of strings."""
-    return "[" + ", ".join(quoted(item) for item in items) + "]"
-
-
-def quoted(text: str) -> str:
-    """A SQL string."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 @dataclass(frozen=True, slots=True)
 class Views:
     """The views over these catalogues, as SQL.
 
     Args:
         folder: where the file is.
-        over_files: the internal views that name files: what changes from refresh to refresh.
-        on_top: the views built on those.
+        over_files: the internal views that name files, as SQL: what changes from refresh to refresh.
+        loose: the files of the segments whose rows are in the tables, and their digests.
         inputs: digest of all that the views are made of.
         texts: digest of the SQL texts alone.
 
@@ -68,7 +44,7 @@ class Views:
 
     folder: Folder
     over_files: tuple[str, ...]
-    on_top: tuple[str, ...]
+    loose: Mapping[Path, str]
     inputs: str
     texts: str
 
@@ -83,15 +59,29 @@ class Views:
 
     def build(self, path: Path) -> None:
         """Make a new file of all the views."""
-        self._run(path, (*self.over_files, *self.on_top))
+        with self._opened(path) as connection:
+            create_rules(connection)
+            create_tables(connection, self.folder)
+            self._bring_up(connection)
+            connection.execute("; ".join(texts_on_top()))
 
     def write(self) -> None:
-        """Build the file beside its place and swap it in; a reader with the old one open keeps it."""
+        """Swap in a file that is made anew; a reader with the old one open keeps it."""
+        temporary = self.folder.temporary(self.folder.views)
+        self.build(temporary)
+        self._swap_in(temporary)
+
+    def bring_up(self) -> None:
+        """The same, beginning with the file that is there if no one touched it: much faster."""
         temporary = self.folder.temporary(self.folder.views)
         if self._copy_standing(temporary):
-            self._run(temporary, self.over_files)
+            with self._opened(temporary) as connection:
+                self._bring_up(connection)
         else:
             self.build(temporary)
+        self._swap_in(temporary)
+
+    def _swap_in(self, temporary: Path) -> None:
         seal = {
             "inputs": self.inputs,
             "texts": self.texts,
@@ -105,7 +95,7 @@ class Views:
         crash_point("views.after")
 
     def _copy_standing(self, temporary: Path) -> bool:
-        """Begin from the file that is there, if it has these texts and no one touched it: much faster."""
+        """Whether the file that is there has these texts and is as it was written; it is copied."""
         seal = read_views_seal(self.folder)
         if seal.get("texts") != self.texts or not self.folder.views.exists():
             return False
@@ -115,30 +105,35 @@ class Views:
         temporary.unlink()
         return False
 
-    def _run(self, path: Path, statements: Sequence[str]) -> None:
+    def _bring_up(self, connection: duckdb.DuckDBPyConnection) -> None:
+        bring_up_tables(connection, self.loose)
+        connection.execute("; ".join(self.over_files))
+
+    @contextmanager
+    def _opened(self, path: Path) -> Generator[duckdb.DuckDBPyConnection]:
+        """The file, to be changed in one transaction: a commit a statement would be an fsync a statement."""
         with duckdb.connect(str(path)) as connection:
-            connection.execute(f"SET VARIABLE ledger = {quoted(str(self.folder.store.absolute()))}")
-            # One transaction: a commit a statement would be an fsync a statement.
-            connection.execute("BEGIN; " + "; ".join(statements) + "; COMMIT")
+            connection.execute(f"SET VARIABLE ledger = {quoted(str(self.folder.store.absolute()))}; BEGIN")
+            yield connection
+            connection.execute("COMMIT")
 
 
 def make_views(folder: Folder, catalogues: Sequence[Catalogue], running: Sequence[OpenAttempt]) -> Views:
     """The views over the files of these catalogues, which are in name order."""
-    loose = _loose(folder, catalogues)
-    values = {
-        "facts": _files(folder, "lines", _part_files(folder, catalogues, "facts"), loose),
-        "samples": _files(folder, "lines", _part_files(folder, catalogues, "samples"), loose),
-        "loose": _files(folder, "lines", loose),
-        "medians": _files(folder, "medians", _part_files(folder, catalogues, "medians")),
-        "running": ", ".join(map(_values, running)) or "(NULL, NULL, NULL)",
+    loose = {
+        folder.segment(catalogue.campaign, segment): catalogue.segments[segment].digest
+        for catalogue in catalogues
+        for segment in catalogue.loose()
     }
-    sources = view_sources().values()
-    texts = digest_json([LAYOUT, duckdb.__version__, *sources])
+    values = {kind: _files(folder, kind, _part_files(folder, catalogues, kind)) for kind in KINDS}
+    values["samples"] = _files(folder, "samples", _part_files(folder, catalogues, "samples"), loose)
+    values["running"] = ", ".join(map(_values, running)) or "(NULL, NULL, NULL)"
+    texts = digest_json([LAYOUT, duckdb.__version__, *view_sources().values()])
     return Views(
         folder,
-        over_files=tuple(_filled(text, values) for text in sources if _HOLE in text),
-        on_top=tuple(text for text in sources if _HOLE not in text),
-        inputs=digest_json([texts, values]),
+        over_files=tuple(filled(text, **values) for text in texts_over_files()),
+        loose=loose,
+        inputs=digest_json([texts, values, *loose.values()]),
         texts=texts,
     )
 
@@ -152,15 +147,9 @@ def read_views_seal(folder: Folder) -> dict[str, str]:
     return cast("dict[str, str]", seal) if isinstance(seal, dict) else {}
 
 
-def _filled(text: str, values: Mapping[str, str]) -> str:
-    for name, value in values.items():
-        text = text.replace(f"{_HOLE}{name}}}}}", value)
-    return text
-
-
-def _files(folder: Folder, kind: str, *groups: Sequence[Path]) -> str:
+def _files(folder: Folder, kind: str, *groups: Iterable[Path]) -> str:
     # The empty file first: it gives the columns, and a list of files that is never empty.
-    paths = [folder.empty(kind), *(path for group in groups for path in group)]
+    paths = [folder.empty(empty_kind(kind)), *(path for group in groups for path in group)]
     return sql_list(folder.relative(path) for path in paths)
 
 
@@ -169,14 +158,6 @@ def _part_files(folder: Folder, catalogues: Sequence[Catalogue], kind: str) -> l
         folder.part(catalogue.campaign, part.name, kind)
         for catalogue in catalogues
         for part in catalogue.parts
-    ]
-
-
-def _loose(folder: Folder, catalogues: Sequence[Catalogue]) -> list[Path]:
-    return [
-        folder.segment(catalogue.campaign, segment)
-        for catalogue in catalogues
-        for segment in catalogue.loose()
     ]
 
 

@@ -35,7 +35,8 @@ class Warehouse:
         """Project the sealed segments that are new; without any, nothing is written.
 
         Raises:
-            CorruptionError: a new segment does not verify; the warehouse is as before.
+            CorruptionError: a new segment does not verify, or a Parquet file that has to be read again was
+                changed; the views are as before.
             InvalidInputError: a new segment holds a payload that is not what its type says.
             StoreUnavailableError: the folder cannot be read or written.
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kendalltau, theilslopes
 
 from harness._measure import rotated
-from tracker.warehouse._views import view_sources
+from tracker.warehouse._sources import view_sources
 
 NAMES = ("no_sharing", "depth_one", "full_sharing", "uniform_depth_2")
 GAPS = np.log([2.0, 1.5, 1.0, 1.04])

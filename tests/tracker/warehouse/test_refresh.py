@@ -6,7 +6,8 @@ import pytest
 
 from schemas import CorruptionError, InvalidInputError, StoreUnavailableError
 from tracker.log import Log
-from tracker.warehouse import Refreshed, Warehouse
+from tracker.warehouse import Refreshed, Warehouse, _refresh
+from tracker.warehouse._catalogue import load_catalogue
 
 
 def contents(warehouse, views=None):
@@ -189,6 +190,36 @@ def test_compacted_views_equal_plain_ones(measured, warehouse, monkeypatch, tmp_
     plain = Warehouse(tmp_path / "plain")
     assert contents(plain) == contents(warehouse)
     assert not (tmp_path / "plain/warehouse/parts").exists()
+
+
+def test_tables_hold_the_segments_that_are_in_no_part(measured, warehouse):
+    sizes = []
+    for number in range(2, 20):
+        measured.attempt("demo", measured.cells[0], measured.times, number=number)
+        warehouse.refresh()
+        sizes.append((measured.store / "warehouse/warehouse.duckdb").stat().st_size)
+    loose = load_catalogue(warehouse.folder, "demo").loose()
+    assert len(loose) == 6
+    with duckdb.connect(str(measured.store / "warehouse/warehouse.duckdb"), read_only=True) as connection:
+        for table, segment in (("facts", "segment"), ("outcomes", "attempt"), ("medians", "attempt")):
+            held = connection.execute(f"SELECT DISTINCT {segment} FROM _loose_{table} ORDER BY 1").fetchall()
+            assert [row[0] for row in held] == loose
+    # What went into parts leaves room for what comes.
+    assert sizes[-1] <= max(sizes[:8])
+
+
+def test_what_another_process_took_in_meanwhile_is_not_taken_in_again(measured, warehouse, monkeypatch):
+    is_behind = _refresh._is_behind
+
+    def other_comes_first(log, folder, gaps):
+        behind = is_behind(log, folder, gaps)
+        monkeypatch.undo()
+        assert Warehouse(measured.store).refresh().projected == 4
+        return behind
+
+    monkeypatch.setattr(_refresh, "_is_behind", other_comes_first)
+    assert warehouse.refresh() == Refreshed()
+    assert warehouse.verify() == warehouse.compare_with_log() == []
 
 
 def test_parts_are_merged_into_larger_parts(measured, warehouse, monkeypatch):

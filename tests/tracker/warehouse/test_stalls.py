@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 
 from harness._stall import stalled
-from tracker.warehouse._views import view_sources
+from tracker.warehouse._sources import view_sources
 
 SAMPLES = """
 CREATE TABLE samples (campaign VARCHAR, cell VARCHAR, attempt VARCHAR, candidate VARCHAR, role VARCHAR,

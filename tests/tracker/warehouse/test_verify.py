@@ -66,6 +66,18 @@ def test_a_swapped_file_is_found_and_never_certified(measured, warehouse):
     assert compared(warehouse) == [("warehouse rows", where)]
 
 
+def test_new_views_take_nothing_from_a_swapped_file(measured, warehouse):
+    warehouse.refresh()
+    path = sorted((measured.store / "warehouse/segments/demo").glob("*.parquet"))[1]
+    swap_sample(path)
+    (measured.store / "warehouse/warehouse.duckdb").unlink()
+    with pytest.raises(CorruptionError, match=path.name):
+        warehouse.refresh()
+    shutil.rmtree(measured.store / "warehouse")
+    warehouse.refresh()
+    assert found(warehouse) == compared(warehouse) == []
+
+
 def test_a_swapped_file_with_its_note_is_found_by_its_rows(measured, warehouse):
     warehouse.refresh()
     path = sorted((measured.store / "warehouse/segments/demo").glob("*.parquet"))[1]
@@ -143,6 +155,29 @@ def test_a_changed_view_is_found_and_made_again(measured, warehouse):
     assert found(warehouse) == [("warehouse views", "warehouse/warehouse.duckdb")]
     assert compared(warehouse) == [("warehouse view", "warehouse/warehouse.duckdb: failures")]
     assert warehouse.refresh().views
+    assert found(warehouse) == compared(warehouse) == []
+
+
+def forge_table(store, statement):
+    """Change a table of the views file, and the note of its digest with it."""
+    path = store / "warehouse/warehouse.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(statement)
+    seal = path.with_name("views.json")
+    note = json.loads(seal.read_text())
+    seal.write_text(json.dumps({**note, "sha256": digest_file(path)}))
+
+
+@pytest.mark.parametrize(
+    ("table", "change"),
+    [("facts", "type = 'weather.seen'"), ("medians", "median_ms = 0.5"), ("outcomes", "number = 9")],
+)
+def test_changed_rows_of_loose_segments_are_found_and_go_with_a_rebuild(measured, warehouse, table, change):
+    warehouse.refresh()
+    forge_table(measured.store, f"UPDATE _loose_{table} SET {change}")
+    assert found(warehouse) == []
+    assert compared(warehouse) == [("warehouse rows", f"warehouse/warehouse.duckdb: _loose_{table}")]
+    warehouse.rebuild()
     assert found(warehouse) == compared(warehouse) == []
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracker.log import read_segment
-from tracker.warehouse._views import create_macro, view_sources
+from tracker.warehouse._kinds import create_rules
+from tracker.warehouse._sources import view_sources
 
 DOCUMENTED = """
 events campaigns cells attempts candidates samples candidate_medians pairs failures exclusions fits
@@ -58,7 +59,7 @@ def test_a_median_is_the_exact_one_of_usable_measured_samples(recorder, warehous
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=12))
 def test_usable_medians_is_statistics_median(values):
     with duckdb.connect() as connection:
-        create_macro(connection)
+        create_rules(connection)
         connection.execute(
             "CREATE TABLE t AS SELECT 'c' AS campaign, 's' AS segment, 'sample.recorded' AS type, "
             "{cell: 'x', candidate: 'y', role: 'measured', usable: true, ms: unnest($values::DOUBLE[])} "
@@ -301,3 +302,36 @@ def test_later_units_have_views(recorder, warehouse):
         (5, 2**52)
     ]
     assert rows(warehouse, "SELECT candidate, decisions, ms FROM selections") == [("depth_one", [1, 2], 1.5)]
+
+
+def naive_attempts(log):
+    """What the attempts' own lines say, line by line."""
+    for place in log.segments():
+        said = {event.type: event.data for event in read_segment(place.path)}
+        if "cell.started" not in said:
+            continue
+        described, end = said["cell.described"], said.get("cell.completed", {})
+        failure = said.get("cell.failed", {}).get("kind")
+        state = "failed" if failure else "completed" if end else "interrupted"
+        listed = [*described["candidates"], {**described["automatic"], "label": "automatic"}]
+        layouts = sorted(f"{item['label']} {item['features']['packed_tokens']}" for item in listed)
+        number, layers = said["cell.started"]["number"], described["facts"]["layers"]
+        yield place.segment, number, state, failure, end.get("wall_s"), layers, layouts
+
+
+@pytest.mark.parametrize("more", [0, 6])
+def test_attempts_and_candidates_say_what_the_lines_say(measured, warehouse, more):
+    """From the tables of loose segments, and from parts."""
+    cell = measured.cells[0]
+    measured.fail(measured.begin("demo", cell, 2), cell, "killed")
+    with measured.begin("demo", cell, 3, candidates=[measured.candidate("depth_one", 7)]):
+        pass
+    for number in range(more):
+        measured.attempt("demo", cell, measured.times, number=4 + number)
+    assert warehouse.refresh().parts == bool(more)
+    assert rows(
+        warehouse,
+        "SELECT attempts.attempt, number, state, failure, wall_s, facts.layers, "
+        "list(candidate || ' ' || packed_tokens ORDER BY candidate) "
+        "FROM attempts JOIN candidates USING (attempt) GROUP BY ALL ORDER BY 1",
+    ) == list(naive_attempts(measured.log))
