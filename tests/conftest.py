@@ -1,5 +1,6 @@
 """Fixtures that every floor's tests share, and the pass of slow tests in the time that there is."""
 
+import gc
 import signal
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ SLOW_FIRST = (
     "tests/test_interrupted.py",
     "tests/test_recipes.py",
     "tests/tracker/mirror/",
+    "tests/tracker/registry/",
 )
 """Files and folders whose slow tests run before others, what proves most for its time first."""
 
@@ -59,6 +61,12 @@ def _place(item: pytest.Item) -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_place)
+
+
+def pytest_collection_finish() -> None:
+    """A million objects of imported modules stay to the end: no later collection looks through them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

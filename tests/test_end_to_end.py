@@ -85,6 +85,7 @@ def test_from_a_campaign_file_to_a_planned_batch(measured, program, tmp_path):
     assert again["table"] == result["table"]
 
 
+@pytest.mark.slow(seconds=60)
 def test_a_bundle_of_tables_measured_here_and_on_h200_serves_each_its_own(program, tmp_path, shared):
     program("import", "art-certificate", shared / "evidence" / "h200-dense-h2560.certificate.json")
     for verb in ("fit", "certify"):

@@ -137,7 +137,14 @@ def test_a_registered_version_cannot_be_changed_or_deleted(log: Log):
 
 
 @pytest.mark.parametrize(
-    "point", ["register.stored", "register.created", "register.recorded", "open.created"]
+    "point",
+    [
+        "register.created",
+        *(
+            pytest.param(point, marks=pytest.mark.slow)
+            for point in ("register.stored", "register.recorded", "open.created")
+        ),
+    ],
 )
 def test_a_registration_that_was_killed_is_completed(log: Log, point: str):
     repository = str(Path(__file__).resolve().parents[3])
