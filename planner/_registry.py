@@ -62,7 +62,7 @@ def resolve(uri: str, name: str, *, version: int | None, alias: str | None) -> R
             found: Any = client.get_model_version_by_alias(name, alias)
         else:
             found = client.get_model_version(name, str(version))
-        location = _location(client, client.get_model_version_download_uri(name, found.version), uri)
+        location = _location(client, client.get_model_version_download_uri(name, found.version))
     except MlflowException as error:
         raise _explained(client, uri, name, version, alias, error) from error
     except OSError as error:
@@ -81,11 +81,12 @@ def files_of(uri: str, found: RegisteredVersion, bundle: str) -> Generator[Path]
     with tempfile.TemporaryDirectory(prefix="layoutledger-") as scratch:
         folder = _local_folder(uri, found.location) or _download(uri, found.location, scratch)
         if not folder.is_dir():
-            raise StoreUnavailableError(f"{found.location}: the version's files cannot be reached")
+            raise StoreUnavailableError(f"{redact(found.location)}: the version's files cannot be reached")
         holding = [place for place in (folder, folder / "artifacts") if (place / bundle).is_file()]
         if not holding:
             raise CorruptionError(
-                f"{found.location}: version {found.version} holds no {bundle}; no ledger registered it"
+                f"{redact(found.location)}: version {found.version} holds no {bundle}; "
+                "no ledger registered it"
             )
         yield holding[0]
 
@@ -135,7 +136,7 @@ def _unreachable(uri: str, error: Exception) -> StoreUnavailableError:
     )
 
 
-def _location(client: Any, uri: str, registry: str) -> str:
+def _location(client: Any, uri: str) -> str:
     """Follow an address of a logged model to where its files are."""
     parts = urlparse(uri)
     if parts.scheme == "models" and parts.path.strip("/").startswith("m-"):

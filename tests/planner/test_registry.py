@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from planner import OfflineWarning, load
+from planner._registry import RegisteredVersion, files_of
 from schemas import CorruptionError, NotFoundError, StoreUnavailableError
 
 NAME = "layout-cost"
@@ -92,6 +93,15 @@ def test_never_resolved_and_unreachable_says_so_at_once(tmp_path):
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(StoreUnavailableError, match="does not answer"):
         load(NAME, version=1, tracking_uri="http://127.0.0.1:1")
+
+
+def test_files_that_cannot_be_reached_are_named_without_credentials(tmp_path):
+    place = f"file://ann:hunter2@store{tmp_path}"
+    for folder, error in (("none", StoreUnavailableError), ("", CorruptionError)):
+        found = RegisteredVersion(1, None, f"{place}/{folder}")
+        with pytest.raises(error, match="store") as caught, files_of("", found, "coefficients.json"):
+            pass
+        assert "hunter2" not in str(caught.value)
 
 
 def test_offline_loading_needs_no_mlflow(registry, write_bundle):
