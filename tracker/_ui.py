@@ -122,10 +122,7 @@ def serve_ui(
         with start_ui(store, port) as server:
             if announce:
                 announce(server)
-            code = server.process.wait()
-            raise StoreUnavailableError(
-                f"{server.address}: the server ended with {code}:\n{_tail(server.log)}"
-            )
+            raise StoreUnavailableError(_ended(server, server.process.wait()))
     except KeyboardInterrupt:
         return
     finally:
