@@ -57,6 +57,7 @@ def certify_fit(ledger: Ledger, campaign: str, fit: str | None = None) -> Issued
         NotFoundError: no such campaign or fit.
         GateFailedError: a gate failed; the refusal is recorded.
         IncompleteEvidenceError: the fit trained on a held-out cell, or the manifest came after a sample.
+        CorruptionError: a line that the certificate would stand on does not verify.
     """
     fit_id = fit or _latest_fit(ledger, campaign)
     result = ledger.fit(campaign, fit_id)
@@ -85,6 +86,7 @@ def _latest_fit(ledger: Ledger, campaign: str) -> str:
 
 def _statement(ledger: Ledger, campaign: str, fit: str, result: FitCompleted) -> Statement:
     segments = result.evidence.segments
+    ledger.require_intact((*segments, fit))
     return build_statement(
         fit,
         result,
@@ -206,6 +208,16 @@ def full_check(ledger: Ledger) -> Callable[[Statement], Sequence[Check]]:
 
     def check(statement: Statement) -> Sequence[Check]:
         known = statement.predicate.campaign in ledger.campaigns()
-        return (*check_file(statement), *(check_log(statement, ledger) if known else ()))
+        in_log = (_check_lines(statement, ledger), *check_log(statement, ledger)) if known else ()
+        return (*check_file(statement), *in_log)
 
     return check
+
+
+def _check_lines(statement: Statement, ledger: Ledger) -> Check:
+    segments = (*statement.predicate.evidence.segments, statement.predicate.fit)
+    try:
+        ledger.require_intact(segments)
+    except LayoutLedgerError as error:
+        return Check("lines of the log", False, str(error))
+    return Check("lines of the log", True, f"{len(segments)} segments, verified line by line")

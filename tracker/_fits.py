@@ -40,10 +40,12 @@ def fit_campaign(ledger: Ledger, campaign: str, *, method: str | None = None) ->
         NotFoundError: no such campaign.
         IncompleteEvidenceError: cells missing, unexpected, of two fingerprints or with too few samples;
             or the manifest was registered after the first sample.
+        CorruptionError: a line of the evidence does not verify.
     """
     manifest = ledger.manifest(campaign)
     refuse_late_registration(campaign, ledger.opened(campaign), ledger.first_sample(campaign))
     segments = ledger.evidence_segments(campaign)
+    ledger.require_intact(segments)
     cells = ledger.certified_cells(campaign, segments)
     exclusions = ledger.exclusions(campaign, segments)
     refuse_incomplete(manifest, cells, exclusions, ledger.warehouse.fingerprints(campaign))

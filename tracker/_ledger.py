@@ -14,7 +14,7 @@ from schemas import (
     Manifest,
     NotFoundError,
 )
-from tracker.log import Log, merkle_root, read_seal
+from tracker.log import Log, iter_segment, merkle_root, read_seal
 
 if TYPE_CHECKING:
     from tracker.warehouse import Warehouse
@@ -92,6 +92,17 @@ class Ledger:
     def evidence_segments(self, campaign: str) -> tuple[str, ...]:
         """Ids of the sealed segments that a fit may stand on, ascending."""
         return self.warehouse.evidence_segments(campaign)
+
+    def require_intact(self, segments: Sequence[str]) -> None:
+        """Read those segments again, every line and seal: the views hold what they held when they came.
+
+        Raises:
+            CorruptionError: one does not verify; names file and line.
+            NotFoundError: one of them is not in the log.
+        """
+        for segment in segments:
+            for _ in iter_segment(self.log.find(segment).path):
+                pass
 
     def evidence(self, segments: Sequence[str]) -> EvidenceRoot:
         """Merkle root over the roots of those segments, ascending by id.

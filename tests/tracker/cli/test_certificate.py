@@ -62,3 +62,14 @@ def test_two_certificates_are_compared(call, issued, certified, tmp_path):
     assert found["removed"] == [cell]
     assert "exclusions" in found["rules"]
     assert "nothing differs" in call("certificate", "diff", first, first).err
+
+
+def test_a_line_that_was_changed_since_the_views_were_made_is_found_by_the_check(call, issued, certified):
+    assert call("certificate", "check", issued).code == 0
+    segment = certified.log.find(certified.evidence_segments("known")[1])
+    segment.path.write_bytes(segment.path.read_bytes().replace(b'"ms":1', b'"ms":2', 1))
+    checked = call("certificate", "check", issued)
+    assert checked.code == 6
+    assert "lines of the log" in checked.err and segment.path.name in checked.out
+    again = call("certify", "known")
+    assert again.code == 6 and segment.path.name in again.err
