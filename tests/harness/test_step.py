@@ -158,7 +158,7 @@ def test_every_candidate_layout_on_two_ranks_equals_one_rank(run_ranks, tp: int,
     [
         (1, 2, 2, 1),
         pytest.param(2, 1, 1, 1, marks=pytest.mark.slow(seconds=30)),
-        (2, 1, 1, 2),
+        pytest.param(2, 1, 1, 2, marks=pytest.mark.slow(seconds=30)),
     ],
     ids=["cp2ep2", "tp2", "tp2etp2"],
 )
