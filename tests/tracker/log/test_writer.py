@@ -13,7 +13,12 @@ from tracker.log import Disk, Log, read_segment, verify_log
 class CountingDisk(Disk):
     def __init__(self):
         self.syncs = 0
+        self.begun: list[int] = []
         self.synced = threading.Event()
+
+    def start_sync(self, handle, size):
+        super().start_sync(handle, size)
+        self.begun.append(size)
 
     def sync(self, handle, path):
         super().sync(handle, path)
@@ -63,6 +68,13 @@ def test_a_batch_is_one_write_and_reads_as_single_events(tmp_path, disk):
     assert [event.data["round"] for event in events[1:-1]] == list(range(250))
     assert len({event.id for event in events}) == 252
     assert [event.id for event in events] == sorted(event.id for event in events)
+
+
+@pytest.mark.parametrize(("rows", "due"), [(99, False), (100, True)])
+def test_the_disk_begins_with_a_batch_only_when_its_sync_is_due(writer, disk, rows, due):
+    before = len(writer.path.read_bytes())
+    writer.append_many("sample.recorded", [{"round": 1}] * rows)
+    assert disk.begun == ([len(writer.path.read_bytes()) - before] if due else [])
 
 
 def test_a_batch_of_odd_subjects_and_none_is_written_as_read(log):
