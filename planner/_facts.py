@@ -2,7 +2,8 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from operator import index
+from typing import TYPE_CHECKING, Final, SupportsIndex
 
 if TYPE_CHECKING:
     from schemas import CellFacts
@@ -14,6 +15,12 @@ SEGMENT_THRESHOLDS: Final = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 def threshold_index(length: int) -> int:
     """Index of the first segment threshold of at least ``length`` tokens; past the last, the last."""
     return min(bisect_left(SEGMENT_THRESHOLDS, length), len(SEGMENT_THRESHOLDS) - 1)
+
+
+def _exact(name: str, value: object) -> int:
+    if not isinstance(value, SupportsIndex):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    return int(index(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,7 @@ class ScoringFacts:
 
     Raises:
         ValueError: a size below 1, a negative layer count, or more GDN layers than layers.
+        TypeError: a size or count that is no integer.
     """
 
     cp_size: int = 1
@@ -42,6 +50,11 @@ class ScoringFacts:
     etp_size: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("cp_size", "tp_size", "layers", "gdn_layers", "ep_size", "etp_size"):
+            value = getattr(self, name)
+            if type(value) is not int:
+                # Scores are exact: an array library's integer would wrap around, a float would round.
+                object.__setattr__(self, name, _exact(name, value))
         for name in ("cp_size", "tp_size", "layers", "ep_size", "etp_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")

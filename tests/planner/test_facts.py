@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from planner import SEGMENT_THRESHOLDS, LayoutFeatures, ScoringFacts
@@ -30,3 +31,12 @@ def test_the_facts_of_a_cell_are_all_taken_over():
 def test_impossible_facts_are_refused(wrong):
     with pytest.raises(ValueError, match=list(wrong)[-1]):
         ScoringFacts(**wrong)
+
+
+@pytest.mark.parametrize("name", ["cp_size", "tp_size", "layers", "gdn_layers", "ep_size", "etp_size"])
+def test_a_size_that_is_no_integer_is_refused_and_an_arrays_integer_is_made_exact(name: str) -> None:
+    for wrong in (1.0, "1", None):
+        with pytest.raises(TypeError, match=name):
+            ScoringFacts(**{"layers": 2, name: wrong})
+    facts = ScoringFacts(**{"layers": 2, name: np.int64(1)})
+    assert type(getattr(facts, name)) is int
