@@ -1,5 +1,6 @@
 """Issue, find, check and export certificates of this ledger."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ from tracker.certificate import (
 
 CERTIFICATES = "certificates"
 """The folder of certificate files in a ledger."""
+
+_NAMED = re.compile(r"-([0-9a-f]{12})\.(?:dsse\.)?json$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,7 @@ def check_certificate(path: Path, ledger: Ledger, *, refit: bool) -> tuple[str, 
         InvalidInputError: the file is no certificate.
     """
     statement = read_statement(path)
-    checks = list(full_check(ledger)(statement))
+    checks = [*_check_name(path, statement), *full_check(ledger)(statement)]
     campaign = statement.predicate.campaign
     known = campaign in ledger.campaigns()
     if refit:
@@ -178,8 +181,18 @@ def check_alone(path: Path, *, refit: bool) -> tuple[str, tuple[Check, ...]]:
         InvalidInputError: the file is no certificate.
     """
     statement = read_statement(path)
-    checks = file_checks(statement, refit=refit)
+    checks = (*_check_name(path, statement), *file_checks(statement, refit=refit))
     return statement.digest, (*checks, _NO_ANALYSIS) if refit else checks
+
+
+def _check_name(path: Path, statement: Statement) -> tuple[Check, ...]:
+    """A file under the name that `certify` gave it says in it which digest it must have."""
+    named = _NAMED.search(path.name)
+    if named is None:
+        return ()
+    digest = statement.digest
+    detail = digest if digest.startswith(named[1]) else f"its name says {named[1]}, its content is {digest}"
+    return (Check("digest in the file's name", digest.startswith(named[1]), detail),)
 
 
 def file_checks(statement: Statement, *, refit: bool) -> tuple[Check, ...]:

@@ -73,3 +73,14 @@ def test_a_line_that_was_changed_since_the_views_were_made_is_found_by_the_check
     assert "lines of the log" in checked.err and segment.path.name in checked.out
     again = call("certify", "known")
     assert again.code == 6 and segment.path.name in again.err
+
+
+def test_a_number_that_no_aggregate_shows_is_found_by_the_digest_in_the_files_name(call, issued, tmp_path):
+    content = json.loads(issued.read_bytes())
+    assert call("certificate", "check", issued, "--from", "file").code == 0
+    content["predicate"]["cells"][0]["candidates"][0]["n"] += 1
+    issued.write_text(json.dumps(content))
+    checked = call("certificate", "check", issued, "--from", "file")
+    assert checked.code == 6 and "digest in the file's name" in checked.err
+    # Under any other name nothing says what it was: from the file alone, only a signature does.
+    assert call("certificate", "check", shutil.copy(issued, tmp_path / "c.json"), "--from", "file").code == 0
