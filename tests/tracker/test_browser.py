@@ -26,7 +26,7 @@ CAMPAIGN = "cpu-quick"
 FAILED = "chain-4|hybrid-tiny|L4|tp1|cp1"
 EXCLUDED = "grpo-2x6|attention-tiny|L4|tp1|cp1"
 REASON = "shared with another job: *all* samples were <b>disturbed</b>"
-PATIENCE_MS = 60_000
+PATIENCE_MS = 120_000
 QUIET = """
 localStorage.setItem('mlflow.assistant.fab.autoOpenedOnFirstLoad_v1', 'true');
 localStorage.setItem('mlflow.assistant.panelOpen_v1', 'false');
