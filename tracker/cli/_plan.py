@@ -149,7 +149,7 @@ def read_rows(path: Path) -> list[list[int]]:
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInputError(f"{path}:{number}: not JSON: {error}") from error
         if not is_row(row):
             raise InvalidInputError(
