@@ -239,9 +239,18 @@ class SegmentWriter:
         if durable or self._pending >= self._sync_events:
             self._sync()
         elif self._timer is None and count:
-            self._timer = threading.Timer(SYNC_SECONDS, self._sync_on_time)
-            self._timer.daemon = True
-            self._timer.start()
+            self._sync_later()
+
+    def _sync_later(self) -> None:
+        timer = threading.Timer(SYNC_SECONDS, self._sync_on_time)
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError:
+            # No thread can be had: the promise of a second is kept at once.
+            self._sync()
+        else:
+            self._timer = timer
 
     def _sync(self) -> None:
         try:

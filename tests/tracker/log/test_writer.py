@@ -60,6 +60,16 @@ def test_a_sample_that_no_other_follows_is_synced_by_itself(writer, disk):
     assert disk.synced.wait(timeout=30)
 
 
+def test_where_no_thread_can_be_had_a_sample_is_synced_at_once(writer, disk, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    before = disk.syncs
+    writer.append("sample.recorded", {}, durable=False)
+    assert disk.syncs == before + 1
+
+
 def test_a_batch_is_one_write_and_reads_as_single_events(tmp_path, disk):
     writer = Log(tmp_path, disk=disk).open_segment("quick", "attempt")
     writer.append_many("sample.recorded", ({"round": number} for number in range(250)))
