@@ -18,8 +18,14 @@ if TYPE_CHECKING:
         JudgedCandidate,
         SelectionJudged,
     )
-    from schemas._base import Record
-    from schemas._canonical import canonical_json, digest_bytes, digest_file, digest_json
+    from schemas._base import Record, wrong_fields
+    from schemas._canonical import (
+        LARGEST_EXACT_INTEGER,
+        canonical_json,
+        digest_bytes,
+        digest_file,
+        digest_json,
+    )
     from schemas._cell import (
         AUTOMATIC,
         Candidate,
@@ -54,7 +60,21 @@ if TYPE_CHECKING:
         StoreUnavailableError,
         UnhealthyError,
     )
-    from schemas._event import Event, Source, Unit
+    from schemas._event import (
+        DIGEST_PATTERN,
+        MAX_LINE_BYTES,
+        TIME_PATTERN,
+        TYPE_PATTERN,
+        ULID_PATTERN,
+        Event,
+        Source,
+        Unit,
+        genesis_digest,
+        is_campaign_name,
+        is_segment_id,
+        join_line,
+        line_halves,
+    )
     from schemas._evidence import (
         PAYLOADS,
         AdaptiveEnd,
@@ -128,6 +148,8 @@ _HOME = {
     "JudgedCandidate": "_analysis",
     "SelectionJudged": "_analysis",
     "Record": "_base",
+    "wrong_fields": "_base",
+    "LARGEST_EXACT_INTEGER": "_canonical",
     "canonical_json": "_canonical",
     "digest_bytes": "_canonical",
     "digest_file": "_canonical",
@@ -160,9 +182,19 @@ _HOME = {
     "PromotionRefusedError": "_errors",
     "StoreUnavailableError": "_errors",
     "UnhealthyError": "_errors",
+    "DIGEST_PATTERN": "_event",
+    "MAX_LINE_BYTES": "_event",
+    "TIME_PATTERN": "_event",
+    "TYPE_PATTERN": "_event",
+    "ULID_PATTERN": "_event",
     "Event": "_event",
     "Source": "_event",
     "Unit": "_event",
+    "genesis_digest": "_event",
+    "is_campaign_name": "_event",
+    "is_segment_id": "_event",
+    "join_line": "_event",
+    "line_halves": "_event",
     "PAYLOADS": "_evidence",
     "AdaptiveEnd": "_evidence",
     "AliasMoved": "_evidence",
@@ -227,9 +259,15 @@ _HOME = {
 __all__ = [
     "AUTOMATIC",
     "BUNDLE_FILE",
+    "DIGEST_PATTERN",
     "EXTRAS",
+    "LARGEST_EXACT_INTEGER",
+    "MAX_LINE_BYTES",
     "PAYLOADS",
+    "TIME_PATTERN",
     "TRACE_STEPS_PER_EVENT",
+    "TYPE_PATTERN",
+    "ULID_PATTERN",
     "Ablation",
     "AdaptiveEnd",
     "AdaptiveStop",
@@ -322,6 +360,11 @@ __all__ = [
     "digest_bytes",
     "digest_file",
     "digest_json",
+    "genesis_digest",
+    "is_campaign_name",
+    "is_segment_id",
+    "join_line",
+    "line_halves",
     "missing_extra",
     "redact",
     "redact_plain",
@@ -329,6 +372,7 @@ __all__ = [
     "server_request",
     "table_digest",
     "wrap_certificate",
+    "wrong_fields",
 ]
 
 

@@ -27,10 +27,10 @@ class Record(BaseModel):
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise InvalidInputError(f"{where}: {explain(error)}") from error
+            raise InvalidInputError(f"{where}: {wrong_fields(error)}") from error
 
 
-def explain(error: ValidationError) -> str:
+def wrong_fields(error: ValidationError) -> str:
     """One line a wrong field: its path, what is wrong, what was given."""
     lines: list[str] = []
     for problem in error.errors(include_url=False):

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from schemas import Event, canonical_json, digest_bytes
-from schemas._event import genesis_digest, is_campaign_name, is_segment_id
+from schemas import Event, canonical_json, digest_bytes, genesis_digest, is_campaign_name, is_segment_id
 
 MEMBERS = {
     "id": "01M8NW5A2J6XX8AD8WWEEKF8GB",

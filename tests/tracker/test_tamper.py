@@ -71,7 +71,7 @@ def lines(change: Callable[[list[bytes]], object]) -> Callable[[Path], None]:
 
 def rechain(store: Path) -> None:
     """Write a segment anew with faster samples and every digest right: what only its roots betray."""
-    from schemas._event import genesis_digest
+    from schemas import genesis_digest
     from tracker.log import merkle_root, read_segment
 
     path = attempts(store)[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from schemas._canonical import LARGEST_EXACT_INTEGER
+from schemas import LARGEST_EXACT_INTEGER
 from tracker.log._spelling import LISTS, OPTIONS, SCALARS
 
 MAX_OBJECTS = 4

@@ -7,8 +7,16 @@ from typing import Any
 
 import orjson
 
-from schemas import Event, InvalidInputError, Source, canonical_json
-from schemas._event import MAX_LINE_BYTES, TYPE_PATTERN, genesis_digest, line_halves
+from schemas import (
+    MAX_LINE_BYTES,
+    TYPE_PATTERN,
+    Event,
+    InvalidInputError,
+    Source,
+    canonical_json,
+    genesis_digest,
+    line_halves,
+)
 from tracker.log._alike import spell_alike
 from tracker.log._merkle import MerkleTree
 from tracker.log._names import SEALED

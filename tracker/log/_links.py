@@ -8,8 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from schemas import LayoutLedgerError, SegmentLink, SegmentOpened
-from schemas._event import MAX_LINE_BYTES
+from schemas import MAX_LINE_BYTES, LayoutLedgerError, SegmentLink, SegmentOpened
 from tracker.log._disk import unavailable
 from tracker.log._names import OPEN_SUFFIX, OPENED, SEALED_SUFFIX, is_segment_file, segment_path
 from tracker.log._seal import read_seal

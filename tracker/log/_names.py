@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemas import InvalidInputError
-from schemas._event import is_campaign_name, is_segment_id
+from schemas import InvalidInputError, is_campaign_name, is_segment_id
 
 OPENED = "segment.opened"
 SEALED = "segment.sealed"

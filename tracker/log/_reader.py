@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from schemas import CorruptionError, Event, InvalidInputError
-from schemas._event import MAX_LINE_BYTES, genesis_digest
+from schemas import MAX_LINE_BYTES, CorruptionError, Event, InvalidInputError, genesis_digest
 from tracker.log._disk import unavailable
 from tracker.log._merkle import MerkleTree
 from tracker.log._names import OPENED, SEALED, SegmentPath, check_campaign, check_segment, segment_path

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from schemas import canonical_json
-from schemas._canonical import LARGEST_EXACT_INTEGER
+from schemas import LARGEST_EXACT_INTEGER, canonical_json
 
 TEMPLATES = 256
 """Sets of keys that are remembered; an event type has one, whatever its values."""

@@ -10,10 +10,20 @@ from typing import Any, NoReturn
 import orjson
 from pydantic import ValidationError
 
-from schemas import Event, InvalidInputError, canonical_json, digest_bytes
-from schemas._base import explain
-from schemas._canonical import LARGEST_EXACT_INTEGER
-from schemas._event import DIGEST_PATTERN, MAX_LINE_BYTES, TIME_PATTERN, TYPE_PATTERN, ULID_PATTERN, join_line
+from schemas import (
+    DIGEST_PATTERN,
+    LARGEST_EXACT_INTEGER,
+    MAX_LINE_BYTES,
+    TIME_PATTERN,
+    TYPE_PATTERN,
+    ULID_PATTERN,
+    Event,
+    InvalidInputError,
+    canonical_json,
+    digest_bytes,
+    join_line,
+    wrong_fields,
+)
 from tracker.log._spelling import Speller
 
 MAX_DEPTH = 64
@@ -164,7 +174,7 @@ def _parse_strictly(line: bytes) -> tuple[Event, bytes, bytes]:
     except json.JSONDecodeError as error:
         raise RefusedLine(f"no JSON: {error.msg} at character {error.pos}") from error
     except ValidationError as error:
-        raise RefusedLine(f"no event: {explain(error)}") from error
+        raise RefusedLine(f"no event: {wrong_fields(error)}") from error
     except InvalidInputError as error:
         raise RefusedLine(str(error)) from error
     if join_line(head, event.digest, tail) != line:

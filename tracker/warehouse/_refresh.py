@@ -9,8 +9,7 @@ from collections.abc import Generator, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemas import StoreUnavailableError
-from schemas._event import MAX_LINE_BYTES, is_segment_id
+from schemas import MAX_LINE_BYTES, StoreUnavailableError, is_segment_id
 from tracker.log import Log, SegmentPath, read_seal, segment_path
 from tracker.log._names import OPEN_SUFFIX, SEALED_SUFFIX
 from tracker.warehouse._catalogue import CATALOGUE, Catalogue, Part, StoredSegment, load_catalogue

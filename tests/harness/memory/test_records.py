@@ -2,8 +2,7 @@ import pytest
 
 from harness.memory import trace_of_records, trace_records
 from planner.memory import TraceError, TraceStep, replay, seal_trace
-from schemas import TRACE_STEPS_PER_EVENT, CorruptionError, MemoryTrace, canonical_json
-from schemas._event import MAX_LINE_BYTES
+from schemas import MAX_LINE_BYTES, TRACE_STEPS_PER_EVENT, CorruptionError, MemoryTrace, canonical_json
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas import InvalidInputError, Source, canonical_json
-from schemas._event import MAX_LINE_BYTES, genesis_digest
+from schemas import MAX_LINE_BYTES, InvalidInputError, Source, canonical_json, genesis_digest
 from tests.tracker.log.test_spelling import FLAT
 from tracker.log import merkle_root
 from tracker.log._encoder import LineEncoder
