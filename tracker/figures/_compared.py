@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from fit import FitCell, LeftOut, MethodReport, judge_cells
-from planner import WORK_PER_US, Coefficients, score_features, term_contributions
+from planner import TABLE_WORK_PER_US, Coefficients, score_features, term_contributions
 from tracker.figures._ablation import ablation_figure
 from tracker.figures._charts import (
     AblationRow,
@@ -18,9 +18,6 @@ from tracker.figures._coefficients import coefficients_figure
 from tracker.figures._predicted import predicted_by_cell_figure, predicted_figure
 from tracker.figures._regret import regret_figure
 from tracker.figures._terms import terms_figure
-
-WORK_PER_MICROSECOND = WORK_PER_US * 1000
-"""Coefficients are in milli-microseconds: a work unit is 1/1024 of one."""
 
 
 def comparison_figures(
@@ -111,7 +108,7 @@ def _terms(cells: Sequence[FitCell], table: Coefficients) -> list[TermsRow]:
     for cell, verdict in zip(cells, judge_cells(cells, table), strict=True):
         selected = next(each for each in cell.candidates if each.label == verdict.selected)
         works = term_contributions(selected.features, cell.facts, table)
-        terms = {term: round(work / WORK_PER_MICROSECOND) for term, work in works.items() if table[term]}
+        terms = {term: round(work / TABLE_WORK_PER_US) for term, work in works.items() if table[term]}
         rows.append(TermsRow(cell.key, terms, round(selected.median_ms * 1000)))
     return rows
 
@@ -130,4 +127,4 @@ def _ablated(kind: str, name: str, left: LeftOut) -> AblationRow:
 
 
 def _microseconds(cell: FitCell, features: Any, table: Coefficients) -> float:
-    return score_features(features, cell.facts, table)[0] / WORK_PER_MICROSECOND
+    return score_features(features, cell.facts, table)[0] / TABLE_WORK_PER_US

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from planner import BUNDLE_DIGEST_TAG
 from schemas import (
+    BUNDLE_FILE,
     CoefficientBundle,
     CoefficientTable,
     InvalidInputError,
@@ -19,7 +20,6 @@ from tracker._markdown import escape_markdown
 from tracker.certificate import render_statement
 
 MODEL = "layout-cost"
-BUNDLE_FILE = "coefficients.json"
 DESCRIPTION_CHARACTERS = 5000
 HAND_SET = "The hand-set score: no evidence, no domain; what is used outside every measured domain."
 

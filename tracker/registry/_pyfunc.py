@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from planner import SEGMENT_THRESHOLDS
+from schemas import BUNDLE_FILE
 from tracker.mlflow_store import prepare_environment
-from tracker.registry._bundle import BUNDLE_FILE, Package
+from tracker.registry._bundle import Package
 
 MODEL_CODE = Path(__file__).with_name("layout_cost_model.py")
 FEATURE_COLUMNS = (

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from schemas import (
+    BUNDLE_FILE,
     CoefficientBundle,
     CorruptionError,
     InvalidInputError,
@@ -14,7 +15,7 @@ from schemas import (
 )
 from tracker.log import Log
 from tracker.mlflow_store import Models, VersionView
-from tracker.registry._bundle import BUNDLE_FILE, MODEL, Package, pack
+from tracker.registry._bundle import MODEL, Package, pack
 from tracker.registry._history import registrations
 
 FILES_FOLDER = "artifacts"
