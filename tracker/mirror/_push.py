@@ -2,7 +2,8 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,10 +85,11 @@ def push_to(
     wanted = None if segments is None else set(segments)
     places = [place for place in log.segments(campaign) if wanted is None or place.segment in wanted]
     pusher = _Pusher(log, tracking)
+    send = pusher.send if len(places) <= FEW else pusher.send_unless_listed
     for done, place in enumerate(places):
         if progress:
             progress(done, len(places))
-        pusher.send(place, few=len(places) <= FEW)
+        send(place)
     if wanted is None:
         for name in sorted({place.campaign for place in places}):
             pusher.mark(name)
@@ -120,28 +122,35 @@ class _Pusher:
             self._tracking.restored,
         )
 
-    def send(self, place: SegmentPath, *, few: bool) -> None:
+    def send(self, place: SegmentPath) -> None:
         """Mirror one segment; whatever is wrong with it is noted, unless the store itself is away."""
-        try:
-            if not few and place.segment in self._sealed_in(place.campaign):
-                self._unchanged += 1
-                return
+        with self._noting(place.segment):
             self._mirror(place)
-        except StoreUnavailableError:
-            raise
-        except LayoutLedgerError as error:
-            self._failed.append(PushFailure(place.segment, str(error)))
+
+    def send_unless_listed(self, place: SegmentPath) -> None:
+        """`send`, but a segment that the list of the campaign's sealed runs names is not looked up."""
+        with self._noting(place.segment):
+            if place.segment in self._sealed_in(place.campaign):
+                self._unchanged += 1
+            else:
+                self._mirror(place)
 
     def mark(self, campaign: str) -> None:
         """Put the campaign's checkpoint on its experiment; one that would cover less than before is noted."""
-        try:
+        with self._noting(campaign):
             refused = write_checkpoint(self._log, self._tracking, campaign, self._experiment(campaign))
+            if refused is not None:
+                self._failed.append(PushFailure(campaign, refused))
+
+    @contextmanager
+    def _noting(self, name: str) -> Generator[None]:
+        """Note a failure under that name and go on; a store that is away ends the pass."""
+        try:
+            yield
         except StoreUnavailableError:
             raise
         except LayoutLedgerError as error:
-            refused = str(error)
-        if refused is not None:
-            self._failed.append(PushFailure(campaign, refused))
+            self._failed.append(PushFailure(name, str(error)))
 
     def _mirror(self, place: SegmentPath) -> None:
         experiment = self._experiment(place.campaign)
