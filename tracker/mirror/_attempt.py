@@ -7,10 +7,11 @@ from statistics import median
 
 from schemas import AUTOMATIC, CellCompleted, CellDescribed, CellFailed, CellStarted, Event, SampleRecorded
 from tracker._markdown import escape_markdown
+from tracker._payloads import payloads
 from tracker.mirror._notes import markdown_table
 from tracker.mirror._run_plan import safe_key
 from tracker.mirror._steadiness import find_drift, find_stalls, steadiness_label, steadiness_words
-from tracker.mirror._told import FAILED, FINISHED, KILLED, Told, payloads, point, table
+from tracker.mirror._told import FAILED, FINISHED, KILLED, Told, point, table
 from tracker.mlflow_store import MetricPoint
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from schemas import CellJudged, Event, FitAnalysed, FitCompleted, GateVerdict, Metrics
 from tracker._markdown import escape_markdown
+from tracker._payloads import payloads
 from tracker.figures import fit_figures
 from tracker.mirror._bars import bars
 from tracker.mirror._notes import markdown_table
 from tracker.mirror._run_plan import safe_key
-from tracker.mirror._told import FAILED, FINISHED, Told, payloads, point, table
+from tracker.mirror._told import FAILED, FINISHED, Told, point, table
 from tracker.mlflow_store import MetricPoint
 from tracker.report import REPORT_FILE, facts_of_events, render_report
 

@@ -4,16 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from schemas import Event, Record
+from schemas import Event
 from tracker.mlflow_store import MetricPoint
 
 FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-Payload = TypeVar("Payload", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +25,6 @@ class Told:
     params: Mapping[str, str] = field(default_factory=dict[str, str])
     metrics: Sequence[MetricPoint] = ()
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-def payloads(events: Sequence[Event], type_name: str, kind: type[Payload]) -> list[tuple[Event, Payload]]:
-    """The events of a type with their data read."""
-    return [
-        (event, kind.parse(event.data, where=f"event {event.id} ({event.type})"))
-        for event in events
-        if event.type == type_name
-    ]
 
 
 def point(event: Event, key: str, value: float, step: int = 0) -> MetricPoint:

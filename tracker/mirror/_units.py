@@ -20,6 +20,7 @@ from schemas import (
     VersionRegistered,
 )
 from tracker._markdown import escape_markdown
+from tracker._payloads import payloads
 from tracker.mirror._attempt import describe_attempt
 from tracker.mirror._fit import describe_fit
 from tracker.mirror._notes import (
@@ -33,7 +34,7 @@ from tracker.mirror._notes import (
     selections_words,
 )
 from tracker.mirror._run_plan import safe_key
-from tracker.mirror._told import FAILED, KILLED, Told, payloads, point, table
+from tracker.mirror._told import FAILED, KILLED, Told, point, table
 
 
 def describe_unit(unit: str, events: Sequence[Event]) -> Told:

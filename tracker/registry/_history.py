@@ -14,9 +14,9 @@ from schemas import (
     Unit,
     VersionRegistered,
 )
+from tracker._payloads import payloads
 from tracker.log import Log, iter_segment, read_segment
 
-Payload = TypeVar("Payload", bound=Record)
 Kind = TypeVar("Kind", bound=Record)
 
 
@@ -58,11 +58,9 @@ def hold_events(
     return placed, tuple(_facts(log, Unit.REVIEW, "hold.released", HoldReleased))
 
 
-def _facts(log: Log, unit: Unit, name: str, kind: type[Payload]) -> Iterator[Recorded[Payload]]:
-    for event in unit_events(log, unit):
-        if event.type == name:
-            fact = kind.parse(event.data, where=f"event {event.id} ({name})")
-            yield Recorded(event.time, event.subject["campaign"], event.subject["segment"], fact)
+def _facts(log: Log, unit: Unit, name: str, kind: type[Kind]) -> Iterator[Recorded[Kind]]:
+    for event, fact in payloads(unit_events(log, unit), name, kind):
+        yield Recorded(event.time, event.subject["campaign"], event.subject["segment"], fact)
 
 
 def unit_events(log: Log, unit: Unit) -> Iterator[Event]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from schemas import (
     CellJudged,
@@ -13,10 +12,8 @@ from schemas import (
     HoldoutRule,
     InvalidInputError,
     Protocol,
-    Record,
 )
-
-Payload = TypeVar("Payload", bound=Record)
+from tracker._payloads import payloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +74,8 @@ def facts_of_events(events: Sequence[Event]) -> ReportFacts:
     Raises:
         InvalidInputError: the segment holds no analysed fit, or an event's data is not what its type says.
     """
-    results = _payloads(events, "fit.completed", FitCompleted)
-    analyses = _payloads(events, "fit.analysed", FitAnalysed)
+    results = [result for _, result in payloads(events, "fit.completed", FitCompleted)]
+    analyses = [analysed for _, analysed in payloads(events, "fit.analysed", FitAnalysed)]
     if not results or not analyses:
         raise InvalidInputError(
             "the segment holds no fit with its analysis; no report can be made of it alone"
@@ -95,12 +92,6 @@ def facts_of_events(events: Sequence[Event]) -> ReportFacts:
         protocol=analysed.protocol,
         holdout=analysed.holdout,
         gates=analysed.gates,
-        cells=tuple(_payloads(events, "fit.cell_judged", CellJudged)),
+        cells=tuple(cell for _, cell in payloads(events, "fit.cell_judged", CellJudged)),
         fit=FitFacts(subject["segment"], result, analysed),
     )
-
-
-def _payloads(events: Sequence[Event], name: str, kind: type[Payload]) -> list[Payload]:
-    return [
-        kind.parse(event.data, where=f"event {event.id} ({name})") for event in events if event.type == name
-    ]

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from schemas import FitCompleted, GateVerdict
+from tracker._payloads import payloads
 from tracker.log import read_segment
 from tracker.mirror._fit import SHOWN, describe_fit
-from tracker.mirror._told import payloads
 
 RECORDED = Path(__file__).parents[2] / "assets" / "fit-0.1" / "log" / "known"
 
