@@ -1,5 +1,6 @@
 """Options that many commands share."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +23,11 @@ def store_option(command: Command) -> Command:
         show_envvar=True,
         help="The ledger's folder.",
     )(command)
+
+
+def named(store: Path) -> str:
+    """How a command that is shown to people names the store; nothing where it is the one by default."""
+    return "" if str(store) == DEFAULT_STORE else f" --store {shlex.quote(str(store))}"
 
 
 def json_option(command: Command) -> Command:

@@ -8,7 +8,7 @@ import click
 from schemas import CampaignFailedError, FitCompleted, require_module
 from tracker.cli._campaign import ProgressLines, campaign_failure
 from tracker.cli._fit import refuse_failed, show_fit
-from tracker.cli._options import json_option, store_option
+from tracker.cli._options import json_option, named, store_option
 from tracker.cli._output import emit_json, progress, say
 from tracker.cli._plan import pick_records, show_picks
 
@@ -107,6 +107,7 @@ def show_summary(store: Path, result: "QuickstartResult") -> None:
     say(f"Report: {result.report}")
     say(f"Ledger: {store}/log (the truth), {store}/warehouse (SQL), {store}/mlflow (runs and registry)")
     say(f"{len(result.mirrored.created)} runs mirrored to MLflow; {result.wall_s:.0f} s in all. Go on with:")
-    say("  layoutledger ui")
-    say('  layoutledger sql "select cell, candidate, median_ms from candidate_medians order by all"')
-    say(f"  layoutledger plan --version {result.version}")
+    say(f"  layoutledger ui{named(store)}")
+    question = "select cell, candidate, median_ms from candidate_medians order by all"
+    say(f'  layoutledger sql{named(store)} "{question}"')
+    say(f"  layoutledger plan{named(store)} --version {result.version}")

@@ -34,7 +34,7 @@ def open_views(
             connection.execute(f"SET VARIABLE segments = CAST({sql_list(segments)} AS VARCHAR[])")
         connection.execute(
             f"SET memory_limit = '{MEMORY_LIMIT}'; SET temp_directory = {quoted(spill)};"
-            "SET parquet_metadata_cache = true;"
+            "SET parquet_metadata_cache = true; SET enable_progress_bar = false;"
             "SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
         )
         if not allow_files:

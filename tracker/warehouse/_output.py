@@ -16,7 +16,7 @@ WIDEST = 60
 
 
 def as_text(result: QueryResult) -> str:
-    """Columns aligned by spaces, long values cut; numbers to the right."""
+    """Columns aligned by spaces, long values cut; numbers to the right, fractions to twelve digits."""
     rows = [[_cell(value) for value in row] for row in result.rows()]
     names = list(result.columns)
     widths = [max(len(row[i]) for row in [names, *rows]) for i in range(len(names))]
@@ -37,9 +37,9 @@ def as_text(result: QueryResult) -> str:
 
 
 def as_csv(result: QueryResult) -> str:
-    """RFC 4180 with a header; lists and structs as JSON, null as nothing."""
+    """RFC 4180 with a header, lines ended for a shell; lists and structs as JSON, null as nothing."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(result.columns)
     for row in result.rows():
         writer.writerow("" if value is None else _scalar(value) for value in row)
@@ -71,6 +71,8 @@ def write_parquet(result: QueryResult, path: Path) -> None:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.12g}"
     text = "" if value is None else _scalar(value)
     # What a log tail holds must not move the terminal's cursor.
     text = "".join(char if char.isprintable() else " " for char in text)

@@ -110,6 +110,15 @@ def test_csv_reads_back(warehouse):
     ]  # fmt: skip
 
 
+def test_a_shell_takes_the_last_line_of_csv_as_it_is(warehouse):
+    assert as_csv(warehouse.query("SELECT 'ab' AS digest")) == "digest\nab\n"
+
+
+def test_text_shows_no_noise_of_binary_fractions(warehouse):
+    text = as_text(warehouse.query("SELECT 0.1::DOUBLE + 0.2::DOUBLE AS a, 1e300 AS b, 'nan'::DOUBLE AS c"))
+    assert text.splitlines()[2].split() == ["0.3", "1e+300", "nan"]
+
+
 def test_text_lines_up_and_cannot_move_the_cursor(warehouse):
     text = as_text(
         warehouse.query("SELECT unnest([1, 20]) AS n, 'a' || chr(27) || '[2J' AS s, repeat('x', 99) AS long")
