@@ -62,7 +62,7 @@ def certify_fit(ledger: Ledger, campaign: str, fit: str | None = None) -> Issued
         IncompleteEvidenceError: the fit trained on a held-out cell, or the manifest came after a sample.
         CorruptionError: a line that the certificate would stand on does not verify.
     """
-    fit_id = fit or _latest_fit(ledger, campaign)
+    fit_id = fit or ledger.latest_fit(campaign)
     result = ledger.fit(campaign, fit_id)
     refuse_late_registration(campaign, ledger.opened(campaign), ledger.first_sample(campaign))
     refuse_misused(ledger.manifest(campaign), result)
@@ -78,13 +78,6 @@ def certify_fit(ledger: Ledger, campaign: str, fit: str | None = None) -> Issued
     if statement.digest not in {digest for _, digest, _ in ledger.issued_certificates(campaign)}:
         _record(ledger, campaign, fit_id, statement)
     return IssuedCertificate(statement.digest, _write(ledger, statement), statement)
-
-
-def _latest_fit(ledger: Ledger, campaign: str) -> str:
-    fits = ledger.fits(campaign)
-    if not fits:
-        raise NotFoundError(f"campaign {campaign} has no fit; run `layoutledger fit {campaign}` first")
-    return fits[-1]
 
 
 def _statement(ledger: Ledger, campaign: str, fit: str, result: FitCompleted) -> Statement:

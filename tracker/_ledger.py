@@ -133,6 +133,17 @@ class Ledger:
         """Segment ids of the campaign's fits, oldest first."""
         return tuple(fit for fit, _ in self.warehouse.fits(campaign))
 
+    def latest_fit(self, campaign: str) -> str:
+        """Segment id of the campaign's newest fit.
+
+        Raises:
+            NotFoundError: the campaign has none.
+        """
+        fits = self.fits(campaign)
+        if not fits:
+            raise NotFoundError(f"campaign {campaign} has no fit; run `layoutledger fit {campaign}` first")
+        return fits[-1]
+
     def fit(self, campaign: str, fit: str) -> FitCompleted:
         """The fit of that segment id.
 

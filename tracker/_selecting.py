@@ -76,10 +76,7 @@ def search_campaign(ledger: Ledger, campaign: str, fit: str | None = None) -> Ca
 
 def _fit_of(ledger: Ledger, campaign: str, fit: str | None) -> tuple[str, FitCompleted]:
     """The named fit, of whatever campaign; the campaign's latest for None."""
-    own = ledger.fits(campaign)
-    if fit is None and not own:
-        raise NotFoundError(f"campaign {campaign} has no fit; run `layoutledger fit {campaign}` first")
-    fit_id = fit or own[-1]
+    fit_id = fit or ledger.latest_fit(campaign)
     homes = (name for name in ledger.campaigns() if fit_id in ledger.fits(name))
     return fit_id, ledger.fit(next(homes, campaign), fit_id)
 
