@@ -79,7 +79,7 @@ def without(lacking, *arguments, folder):
     code = WITHOUT.format(lacking=sorted(lacking), arguments=list(map(str, arguments)))
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY), "LAYOUTLEDGER_STORE": str(folder / "ledger")}
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=folder, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=folder, timeout=400
     )
 
 

@@ -286,7 +286,7 @@ def slurm(tmp_path: Path) -> Iterator[Path]:
     finally:
         for daemon in daemons:
             daemon.terminate()
-            daemon.wait(30)
+            daemon.wait(120)
 
 
 @pytest.mark.slow(seconds=40)

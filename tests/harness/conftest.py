@@ -56,7 +56,7 @@ def small_campaign(
     *,
     shape: str = "tp1cp1",
     model: str = "a",
-    timeout_s: float = 60.0,
+    timeout_s: float = 300.0,
     extra_rounds: int = 0,
     protocol: str = "",
     more: str = "",

@@ -259,8 +259,8 @@ if __name__ == "__main__":
         rank=int(rank),
         world_size=int(tp) * int(cp),
         init_method=f"file://{store}",
-        timeout_s=60,
-        control_timeout_s=60,
+        timeout_s=300,
+        control_timeout_s=300,
     )
     CHECKS[check](world, given)
     close_groups(world)

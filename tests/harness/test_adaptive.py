@@ -151,7 +151,7 @@ table_id = "adaptive"
 rounds = 10
 required = 3
 disturbed_pct = 1e9
-timeout_s = 60.0
+timeout_s = 300.0
 adaptive = { tie_pct = 20.0, error_pct = 10.0 }
 [fit]
 terms = ["token_per_rank"]

@@ -79,7 +79,7 @@ def outcomes(registry, write_bundle, tmp_path, monkeypatch):
         )
     found = []
     for rank in ranks:
-        out, err = rank.communicate(timeout=120)
+        out, err = rank.communicate(timeout=400)
         assert rank.returncode == 0, err
         found.append(json.loads(out))
     return found

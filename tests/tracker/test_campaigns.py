@@ -49,7 +49,7 @@ def open_at_once(store: Path, files: list[Path]) -> list[str]:
         assert child.stdin is not None
         child.stdin.write("\n")
         child.stdin.flush()
-    return [child.communicate(timeout=60)[0].strip() for child in children]
+    return [child.communicate(timeout=400)[0].strip() for child in children]
 
 
 def registered(store: Path) -> list[str]:

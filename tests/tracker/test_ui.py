@@ -28,7 +28,7 @@ serve_ui(Path(sys.argv[1]), announce=lambda server: print(server.process.pid, se
 def answer(address: str, path: str, body: dict[str, object] | None = None) -> bytes:
     data = None if body is None else json.dumps(body).encode()
     request = Request(f"{address}{path}", data=data, headers={"Content-Type": "application/json"})
-    with urlopen(request, timeout=30) as found:
+    with urlopen(request, timeout=120) as found:
         return found.read()
 
 
@@ -97,7 +97,7 @@ def test_a_server_ends_with_a_killed_parent(tmp_path: Path):
         servers = [psutil.Process(each) for each in group(pid)]
         assert any("mlflow" in " ".join(each.cmdline()) for each in servers)
         child.kill()
-        _, alive = psutil.wait_procs(servers, timeout=20)
+        _, alive = psutil.wait_procs(servers, timeout=120)
         assert alive == []
 
 

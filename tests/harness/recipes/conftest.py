@@ -113,7 +113,7 @@ def run_script(probe: Path, tmp_path_factory: pytest.TempPathFactory) -> Callabl
             },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=60,
+            timeout=300,
         )
         calls = log.read_bytes().decode().split("\0\0")[:-1]
         return Ran(done.returncode, done.stdout.decode(), [call.split("\0") for call in calls])

@@ -94,7 +94,7 @@ def test_a_signal_ends_the_cell_under_way_in_order_and_begins_no_other(
             assert running.poll() is None
             time.sleep(0.01)
         os.killpg(running.pid, number)
-        output = running.communicate(timeout=120)[0]
+        output = running.communicate(timeout=300)[0]
     finally:
         if running.poll() is None:
             os.killpg(running.pid, signal.SIGKILL)

@@ -37,7 +37,7 @@ def environment(store, **more):
 
 def piped(arguments, store):
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, env=environment(store), timeout=120
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment(store), timeout=400
     )
 
 
@@ -49,7 +49,7 @@ def on_terminal(arguments, store, **more):
     )
     os.close(side)
     seen = b""
-    while select.select([main], [], [], 120)[0]:
+    while select.select([main], [], [], 400)[0]:
         try:
             data = os.read(main, 65_536)
         except OSError:
@@ -58,7 +58,7 @@ def on_terminal(arguments, store, **more):
             break
         seen += data
     os.close(main)
-    return process.wait(120), seen.decode()
+    return process.wait(400), seen.decode()
 
 
 VERB = ["-m", "tracker", "errors"]

@@ -51,7 +51,7 @@ def test_lines_tables_and_errors_show_a_hostile_name_as_it_is(terminal: bool) ->
         pass  # a terminal whose other side is gone
     finally:
         os.close(main)
-    assert process.wait(60) == 2
+    assert process.wait(400) == 2
     text = said.decode()
     assert text.count(r"a[/b]\x1b]0;owned\x07\u202e") >= 3
     assert not {"\x07", "\u202e", "\x1b]"} & {*text, *(text[n : n + 2] for n in range(len(text)))}

@@ -29,6 +29,6 @@ def trainer():
 
     def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", program, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, timeout=400)
 
     return run

@@ -37,7 +37,7 @@ def told(store) -> tuple[list[SelectionObserved], list[SelectionsClosed]]:
     )
 
 
-def until(condition, patience_s: float = 20.0) -> None:
+def until(condition, patience_s: float = 120.0) -> None:
     deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline

@@ -69,7 +69,7 @@ class Server:
         if self.process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, 15)
-            self.process.wait(30)
+            self.process.wait(120)
             self.process = None
 
 
