@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from harness._campaign_rules import check_campaign_rules
 from harness._corpus import corpus_digest
@@ -34,7 +34,7 @@ from schemas import (
     WorkloadSpec,
 )
 
-_SHAPE = re.compile(r"(tp|cp|etp|ep)(\d+)")
+_SHAPE = re.compile(r"(tp|cp|etp|ep)([0-9]+)")
 
 
 class _Workload(Record):
@@ -58,8 +58,8 @@ class _Block(Record):
     workloads: tuple[str, ...] = Field(min_length=1)
     models: tuple[str, ...] = Field(min_length=1)
     shapes: tuple[str, ...] = Field(min_length=1)
-    groups: tuple[int, ...] = ()
-    layouts: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[StrictInt, ...] = ()
+    layouts: tuple[tuple[StrictInt, ...], ...] = ()
     dtype: str | None = None
     device: str = "cpu"
 

@@ -1,12 +1,13 @@
 """What a campaign must keep beyond its fields, so that a mistake shows before anything is registered."""
 
+import math
 from collections import Counter
 
 from harness._further import further_layouts
 from harness._model_spec import model_config
 from harness._workload import cell_rows
 from planner import TERMS, build_prefix_tree
-from schemas import FitArguments, HoldoutRule, InvalidInputError, Manifest, NotFoundError, Protocol
+from schemas import FitArguments, Gates, HoldoutRule, InvalidInputError, Manifest, NotFoundError, Protocol
 
 _MOST_ROUNDS = 1_000_000
 _MOST_THREADS = 4096
@@ -26,6 +27,7 @@ def check_campaign_rules(manifest: Manifest, where: str) -> None:
     _check_protocol(manifest.protocol, where)
     _check_terms(manifest.fit, where)
     _check_holdout(manifest, where)
+    _check_gates(manifest.gates, where)
     _check_models(manifest, where)
     _check_layouts(manifest)
 
@@ -69,6 +71,17 @@ def _check_holdout(manifest: Manifest, where: str) -> None:
         raise InvalidInputError(
             f"{where}: holdout ({names}) holds out {'none' if not held else 'each'} of the {cells} cells; "
             f"name a part of some cells' keys, which are like {manifest.keys[0]!r}"
+        )
+
+
+def _check_gates(gates: Gates, where: str) -> None:
+    """A limit that nothing can keep is a typing error; a very large regret asks for nothing."""
+    for name, limit in gates:
+        if not 0 <= limit < math.inf:
+            raise InvalidInputError(f"{where}: gates.{name} is {limit}; a percentage, at least 0")
+    if gates.pairwise_min_pct > 100:
+        raise InvalidInputError(
+            f"{where}: gates.pairwise_min_pct is {gates.pairwise_min_pct}; it is in percent, at most 100"
         )
 
 

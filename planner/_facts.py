@@ -17,7 +17,8 @@ def threshold_index(length: int) -> int:
     return min(bisect_left(SEGMENT_THRESHOLDS, length), len(SEGMENT_THRESHOLDS) - 1)
 
 
-def _exact(name: str, value: object) -> int:
+def exact_integer(name: str, value: object) -> int:
+    """The value as Python's integer; TypeError, naming it, for what is none."""
     if not isinstance(value, SupportsIndex):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     return int(index(value))
@@ -54,7 +55,7 @@ class ScoringFacts:
             value = getattr(self, name)
             if type(value) is not int:
                 # Scores are exact: an array library's integer would wrap around, a float would round.
-                object.__setattr__(self, name, _exact(name, value))
+                object.__setattr__(self, name, exact_integer(name, value))
         for name in ("cp_size", "tp_size", "layers", "ep_size", "etp_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")

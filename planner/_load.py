@@ -15,7 +15,7 @@ from planner._version import CoefficientVersion
 from schemas import CorruptionError, InvalidInputError, NotFoundError, StoreUnavailableError, redact
 
 MODELS_SCHEME = "models:/"
-_ADDRESS = re.compile(r"models:/+(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
+_ADDRESS = re.compile(r"models:/+(?P<name>[^/@]+)(?:/(?P<version>[0-9]+)|@(?P<alias>[^/@]+))")
 
 
 class OfflineWarning(UserWarning):

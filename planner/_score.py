@@ -21,8 +21,13 @@ def check_coefficients(coefficients: Coefficients) -> None:
 
     Raises:
         ValueError: a name that is no term, or a coefficient that is negative or no integer.
+        TypeError: what is no mapping.
     """
-    for name, value in coefficients.items():
+    try:
+        entries = coefficients.items()
+    except AttributeError as error:
+        raise TypeError(f"coefficients map terms to integers, got {coefficients!r:.80}") from error
+    for name, value in entries:
         if name not in TERMS:
             raise ValueError(f"{name!r} is no term; the terms are {', '.join(TERMS)}")
         if type(value) is not int or value < 0:

@@ -8,7 +8,7 @@ from planner._bounded import bounded_search
 from planner._candidates import mandatory_candidates
 from planner._decisions import DecisionForest, forest_of
 from planner._exact import exact_search
-from planner._facts import ScoringFacts
+from planner._facts import ScoringFacts, exact_integer
 from planner._layout import Layout
 from planner._price import Price, compile_price
 from planner._score import Coefficients, Found, Score
@@ -68,7 +68,10 @@ def select_layout(
     Raises:
         ValueError: a negative budget, a budget for the exact search, a tree too large for an exact search
             that was asked for, or a coefficient that is no term, negative or no integer.
+        TypeError: a budget that is no integer, or coefficients that are no mapping.
     """
+    if refinement_budget is not None:
+        refinement_budget = exact_integer("refinement_budget", refinement_budget)
     _check_search(search, refinement_budget)
     price = compile_price(facts, coefficients)
     ran, (mask, score) = _search(forest_of(tree), price, search, refinement_budget)

@@ -1,10 +1,11 @@
 """A calibration cell: what is measured, where, on which shape; and its candidates."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from schemas._base import Record
+from schemas._number import NO_TRUTH, Integer
 
 AUTOMATIC = "automatic"
 
@@ -38,10 +39,10 @@ class DeviceClass(Record):
 class ParallelShape(Record):
     """Sizes of the tensor, context, expert and expert-tensor parallel groups."""
 
-    tp: int = Field(default=1, ge=1)
-    cp: int = Field(default=1, ge=1)
-    ep: int = Field(default=1, ge=1)
-    etp: int = Field(default=1, ge=1)
+    tp: Integer = Field(default=1, ge=1)
+    cp: Integer = Field(default=1, ge=1)
+    ep: Integer = Field(default=1, ge=1)
+    etp: Integer = Field(default=1, ge=1)
 
     @property
     def world_size(self) -> int:
@@ -60,9 +61,9 @@ class CellIdentity(Record):
     workload: str = Field(min_length=1, max_length=200)
     family: str = Field(min_length=1, max_length=200)
     model: str = Field(min_length=1, max_length=200)
-    layers: int = Field(ge=1)
+    layers: Integer = Field(ge=1)
     shape: ParallelShape
-    group: int | None = Field(default=None, ge=0, lt=2**31)
+    group: Annotated[int, Field(ge=0, lt=2**31), NO_TRUTH] | None = None
 
     @property
     def key(self) -> str:

@@ -1,13 +1,14 @@
 """The campaign's manifest: cells, protocol, holdout, fit arguments and gates, all fixed before a sample."""
 
 from collections import Counter
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from schemas._base import Record
 from schemas._canonical import digest_json
 from schemas._cell import CellIdentity
+from schemas._number import NO_TRUTH, Integer, Number
 
 MANIFEST_SCHEMA = "layoutledger.manifest.v1"
 
@@ -15,13 +16,13 @@ MANIFEST_SCHEMA = "layoutledger.manifest.v1"
 class AdaptiveStop(Record):
     """Stop an attempt early, once the rounds left could hardly change which candidate is fastest."""
 
-    tie_pct: float = Field(
+    tie_pct: Number = Field(
         default=3.0,
         gt=0,
         le=50,
         description="a candidate within this of the fastest is as good",
     )
-    error_pct: float = Field(
+    error_pct: Number = Field(
         default=5.0,
         gt=0,
         le=20,
@@ -32,23 +33,23 @@ class AdaptiveStop(Record):
 class Protocol(Record):
     """How each cell is measured."""
 
-    rounds: int = Field(default=7, ge=1, description="measured rounds, each candidate once a round")
-    required: int = Field(default=5, ge=1, description="usable samples that each candidate must reach")
-    extra_rounds: int = Field(default=0, ge=0, description="rounds that may be added to reach `required`")
-    warmup_rounds: int = Field(default=1, ge=1, description="least warm-up rounds")
-    warmup_limit: int = Field(default=8, ge=1, description="most warm-up rounds before the cell fails")
-    threads_per_rank: int = Field(default=1, ge=1)
-    disturbed_pct: float = Field(
+    rounds: Integer = Field(default=7, ge=1, description="measured rounds, each candidate once a round")
+    required: Integer = Field(default=5, ge=1, description="usable samples that each candidate must reach")
+    extra_rounds: Integer = Field(default=0, ge=0, description="rounds that may be added to reach `required`")
+    warmup_rounds: Integer = Field(default=1, ge=1, description="least warm-up rounds")
+    warmup_limit: Integer = Field(default=8, ge=1, description="most warm-up rounds before the cell fails")
+    threads_per_rank: Integer = Field(default=1, ge=1)
+    disturbed_pct: Number = Field(
         default=20.0, gt=0, description="run delay over wall time above which a sample is not usable"
     )
-    timeout_s: float = Field(default=600.0, gt=0, description="a cell's limit; then its processes are ended")
-    seed: int = Field(default=0, ge=0)
+    timeout_s: Number = Field(default=600.0, gt=0, description="a cell's limit; then its processes are ended")
+    seed: Integer = Field(default=0, ge=0)
     adaptive: AdaptiveStop | None = Field(
         default=None,
         description="a rule by which fewer than `rounds` may do, never fewer than `required`",
     )
-    memory_limit_bytes: int | None = Field(
-        default=None, ge=1, description="a cell whose forward is priced above this is refused before it runs"
+    memory_limit_bytes: Annotated[int, Field(ge=1), NO_TRUTH] | None = Field(
+        default=None, description="a cell whose forward is priced above this is refused before it runs"
     )
 
     @model_serializer(mode="wrap")
@@ -76,12 +77,12 @@ class HoldoutRule(Record):
 class Gates(Record):
     """Limits that the integer table must keep on the held-out cells, in percent."""
 
-    pairwise_min_pct: float = 90.0
-    separation_pct: float = Field(default=3.0, description="pairs closer than this are a tie")
-    regret_median_max_pct: float = 2.0
-    regret_p95_max_pct: float = 5.0
-    regret_max_pct: float = 10.0
-    clear_winner_pct: float = 5.0
+    pairwise_min_pct: Number = 90.0
+    separation_pct: Number = Field(default=3.0, description="pairs closer than this are a tie")
+    regret_median_max_pct: Number = 2.0
+    regret_p95_max_pct: Number = 5.0
+    regret_max_pct: Number = 10.0
+    clear_winner_pct: Number = 5.0
 
 
 class FitArguments(Record):
@@ -113,7 +114,7 @@ class CellPlan(Record):
     model: ModelSpec
     dtype: str = "float32"
     device: Literal["cpu", "cuda", "recorded"] = "cpu"
-    layouts: tuple[tuple[int, ...], ...] = Field(
+    layouts: tuple[tuple[Integer, ...], ...] = Field(
         default=(), description="shared decisions of layouts to time beside the mandatory ones"
     )
 

@@ -14,7 +14,7 @@ import yaml
 
 from schemas import InvalidInputError, Manifest
 
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
 @dataclass(frozen=True, slots=True)

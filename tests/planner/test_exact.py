@@ -131,6 +131,13 @@ def test_what_no_search_can_do_is_refused(wrong, make_grpo, dense_table):
         select_layout(tree, ScoringFacts(), dense_table, **wrong)
 
 
+@pytest.mark.parametrize("budget", [1.5, "3"])
+def test_a_budget_is_an_integer(budget, make_grpo, dense_table):
+    tree = build_prefix_tree(make_grpo(2, 2, (10, 10, 10)))
+    with pytest.raises(TypeError, match="refinement_budget"):
+        select_layout(tree, ScoringFacts(), dense_table, refinement_budget=budget)
+
+
 def test_a_tree_too_large_for_the_table_is_searched_within_bounds(monkeypatch, make_rows, dense_table):
     monkeypatch.setattr("planner._exact.LARGEST_TABLE", 10)
     tree = build_prefix_tree(make_rows([[(s, 3) for s in range(1, k + 2)] for k in range(9)]))

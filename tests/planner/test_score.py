@@ -43,6 +43,11 @@ def test_a_table_that_cannot_score_is_refused(table):
         check_coefficients(table)
 
 
+def test_a_table_maps_terms_to_integers():
+    with pytest.raises(TypeError, match="coefficients map terms"):
+        check_coefficients([("token_per_rank", 1)])
+
+
 def test_an_unknown_term_is_named():
     with pytest.raises(ValueError, match="'warp' is no term; the terms are token_per_rank"):
         score_features(FEATURES, ScoringFacts(), {"warp": 1})

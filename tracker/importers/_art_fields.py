@@ -23,7 +23,7 @@ def art_fingerprint(cell: dict[str, Any], where: str) -> Fingerprint:
 
 
 def _memory_bucket(name: str, where: str) -> Any:
-    gigabytes = re.fullmatch(r"hbm-(\d+)g", name)
+    gigabytes = re.fullmatch(r"hbm-([0-9]+)g", name)
     if gigabytes is None:
         raise InvalidInputError(f"{where}.device_memory_class: {name!r} is not of the form 'hbm-141g'")
     size = int(gigabytes[1])
