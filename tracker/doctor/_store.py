@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tracker.doctor._finding import Finding
-from tracker.log import Log
-from tracker.log._disk import claimed
-from tracker.log._names import FRESH_SUFFIX, INCOMING_SUFFIX, RECOVERING_SUFFIX, SegmentPath, is_segment_file
+from tracker.log import Log, SegmentPath, claimed, is_leftover, is_segment_file
 
 PART = "store"
-LEFTOVERS = (FRESH_SUFFIX, RECOVERING_SUFFIX, INCOMING_SUFFIX)
 KNOWN_ENVELOPE = 1
 """The version of `segment.opened`, which says how a segment is to be read."""
 TAIL_BYTES = 4096
@@ -86,7 +83,7 @@ def _format(log: Log) -> Iterator[Finding]:
         path
         for name in log.campaigns()
         for path in sorted((log.folder / name).iterdir())
-        if not is_segment_file(path) and not path.name.endswith(LEFTOVERS)
+        if not is_segment_file(path) and not is_leftover(path)
     ]
     for path in foreign:
         yield Finding(
@@ -133,7 +130,7 @@ def _leftovers(log: Log) -> Iterator[Finding]:
     folders = [log.folder, *(log.folder / name for name in log.campaigns())]
     for folder in (each for each in folders if each.is_dir()):
         for path in sorted(folder.iterdir()):
-            if path.name.endswith(LEFTOVERS):
+            if is_leftover(path):
                 with claimed(path) as handle:
                     if handle is not None:
                         remedy = "`layoutledger recover` removes it: no one was told of it"

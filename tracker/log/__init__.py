@@ -18,11 +18,19 @@ from tracker.log._checkpoint import (
     leaf_of,
 )
 from tracker.log._crash import CRASH_VARIABLE, crash_point
-from tracker.log._disk import Disk
+from tracker.log._disk import Disk, claimed
 from tracker.log._links import MOST_LINKS, LooseEnds, read_links
 from tracker.log._log import Log
 from tracker.log._merkle import MerkleTree, audit_path, merkle_root, path_root
-from tracker.log._names import SegmentPath, check_campaign, segment_path
+from tracker.log._names import (
+    OPEN_SUFFIX,
+    SEALED_SUFFIX,
+    SegmentPath,
+    check_campaign,
+    is_leftover,
+    is_segment_file,
+    segment_path,
+)
 from tracker.log._reader import DamagedSegmentError, iter_segment, read_open_segment, read_segment
 from tracker.log._recover import Recovered, Recovery, recover
 from tracker.log._seal import read_seal
@@ -33,6 +41,8 @@ from tracker.log._writer import SealedSegment, SegmentWriter
 __all__ = [
     "CRASH_VARIABLE",
     "MOST_LINKS",
+    "OPEN_SUFFIX",
+    "SEALED_SUFFIX",
     "UPCASTS",
     "Checkpoint",
     "DamagedSegmentError",
@@ -50,8 +60,11 @@ __all__ = [
     "campaign_checkpoint",
     "check_campaign",
     "check_inclusion",
+    "claimed",
     "crash_point",
     "inclusion_proof",
+    "is_leftover",
+    "is_segment_file",
     "iter_segment",
     "leaf_of",
     "merkle_root",

@@ -19,6 +19,7 @@ RECOVERING_SUFFIX = ".recovering"
 """What recovery is writing."""
 INCOMING_SUFFIX = ".incoming"
 """A segment of another ledger that is not verified yet."""
+_LEFTOVERS = (FRESH_SUFFIX, RECOVERING_SUFFIX, INCOMING_SUFFIX)
 
 _FILE = re.compile(r"(?P<segment>[^.]+)(?P<suffix>\.open\.jsonl|\.jsonl)\Z")
 
@@ -79,6 +80,11 @@ def is_segment_file(path: Path) -> bool:
     """Whether a file is named like a segment."""
     match = _FILE.match(path.name)
     return match is not None and is_segment_id(match["segment"])
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether a crash may have left this file before anyone was told of it; a live process may hold it."""
+    return path.name.endswith(_LEFTOVERS) and not path.is_dir()
 
 
 def is_campaign_folder(path: Path) -> bool:

@@ -14,13 +14,12 @@ from tracker.log._encoder import LineEncoder
 from tracker.log._log import Log, this_source
 from tracker.log._names import (
     CUT,
-    FRESH_SUFFIX,
-    INCOMING_SUFFIX,
     INTERRUPTED,
     OPENED,
     RECOVERING_SUFFIX,
     SEALED_SUFFIX,
     SegmentPath,
+    is_leftover,
 )
 from tracker.log._reader import Scan, scan
 
@@ -138,7 +137,7 @@ def _drop_leftovers(log: Log, campaign: str | None) -> None:
     names = log.campaigns() if campaign is None else (campaign,)
     folders = [log.folder, *(log.folder / name for name in names)]
     for path in (path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())):
-        if path.name.endswith((FRESH_SUFFIX, RECOVERING_SUFFIX, INCOMING_SUFFIX)):
+        if is_leftover(path):
             with claimed(path) as handle:
                 if handle is not None:
                     path.unlink()

@@ -9,9 +9,8 @@ from collections.abc import Generator, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemas import MAX_LINE_BYTES, StoreUnavailableError, is_segment_id
-from tracker.log import Log, SegmentPath, read_seal, segment_path
-from tracker.log._names import OPEN_SUFFIX, SEALED_SUFFIX
+from schemas import MAX_LINE_BYTES, InvalidInputError, StoreUnavailableError, is_segment_id
+from tracker.log import OPEN_SUFFIX, SEALED_SUFFIX, Log, SegmentPath, read_seal, segment_path
 from tracker.warehouse._catalogue import CATALOGUE, Catalogue, Part, StoredSegment, load_catalogue
 from tracker.warehouse._compact import compact
 from tracker.warehouse._folder import PARQUET, Folder, part_name
@@ -189,7 +188,13 @@ def _settle(folder: Folder, catalogue: Catalogue) -> int:
 
 def _project(folder: Folder, place: SegmentPath) -> StoredSegment:
     with _collector_paused():
-        table = project_segment(place)
+        try:
+            table = project_segment(place)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                f"{error}; nothing was changed: where this tool did not write the segment, move the file out of "
+                "the log (`layoutledger verify` names all such lines)"
+            ) from error
     digest = folder.write_parquet(folder.segment(place.campaign, place.segment), table)
     return StoredSegment(table.num_rows, read_seal(place).root, digest)
 

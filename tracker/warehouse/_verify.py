@@ -10,8 +10,7 @@ from typing import Any
 import duckdb
 
 from schemas import CorruptionError, LayoutLedgerError, digest_file
-from tracker.log import Finding, Log, SegmentPath, read_seal, segment_path
-from tracker.log._names import SEALED_SUFFIX
+from tracker.log import SEALED_SUFFIX, Finding, Log, SegmentPath, read_seal, segment_path
 from tracker.warehouse._arrow import arrow, parquet
 from tracker.warehouse._catalogue import CATALOGUE, Catalogue, Part, load_catalogue
 from tracker.warehouse._columns import LINES

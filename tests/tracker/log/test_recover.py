@@ -198,3 +198,12 @@ def test_a_folder_that_cannot_be_written_stays_as_it_is(log, run_child, contents
     assert {name: data for name, data in contents(log.root).items() if data} == before
     recover(log)
     assert verify_log(log) == []
+
+
+def test_a_campaign_may_be_called_like_what_a_crash_leaves(log, write_attempt):
+    places = [
+        write_attempt(log, campaign=name) for name in ("quick.new", "quick.recovering", "quick.incoming")
+    ]
+    assert recover(log).sealed == ()
+    assert verify_log(log) == []
+    assert len(log.segments()) == len(places)
