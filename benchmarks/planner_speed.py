@@ -205,6 +205,15 @@ def main() -> None:
             )
         )
         return
+    console = Console(width=150)
+    console.print(table_of(timings))
+    console.print(
+        f"cache hit {hits:.1f} us; "
+        f"import planner {imports['planner']:.0f} ms, mlflow {imports['mlflow']:.0f} ms"
+    )
+
+
+def table_of(timings: Sequence[Timing]) -> Table:
     table = Table(title="cold selection, least ms")
     for name in (
         "case",
@@ -234,12 +243,7 @@ def main() -> None:
         table.add_row(
             t.name, str(t.decisions), *shown, f"{t.peer_ms:.1f}", f"{t.times_faster:.1f}", f"{t.aim:g}"
         )
-    console = Console(width=150)
-    console.print(table)
-    console.print(
-        f"cache hit {hits:.1f} us; "
-        f"import planner {imports['planner']:.0f} ms, mlflow {imports['mlflow']:.0f} ms"
-    )
+    return table
 
 
 if __name__ == "__main__":

@@ -249,6 +249,15 @@ expansion. [Measure your own workload](../how-to/own-workload.md) walks through 
     for name, record in {**sections, "protocol.adaptive": AdaptiveStop}.items():
         assert record is not None
         parts += [f"## {name}\n", f"{_first_paragraph(record)}\n", fields(record)]
+    parts += ["## Kinds of workload\n", _kinds(), "## Model presets\n", _presets()]
+    shipped = [
+        (f"`{name}`", load_campaign(name).title, len(load_campaign(name).cells)) for name in campaign_names()
+    ]
+    parts += ["## Campaigns that come with the tool\n", table(("name", "what", "cells"), shipped)]
+    return page("Campaign file", intro, parts)
+
+
+def _kinds() -> str:
     kinds = [
         (
             f"`{name}`",
@@ -258,7 +267,10 @@ expansion. [Measure your own workload](../how-to/own-workload.md) walks through 
         )
         for name, kind in sorted(KINDS.items())
     ]
-    parts += ["## Kinds of workload\n", table(("kind", "rows", "must be given", "may be given"), kinds)]
+    return table(("kind", "rows", "must be given", "may be given"), kinds)
+
+
+def _presets() -> str:
     numbers = (
         "hidden",
         "layers",
@@ -273,12 +285,7 @@ expansion. [Measure your own workload](../how-to/own-workload.md) walks through 
     presets = [
         (f"`{name}`", *(getattr(found, n) for n in numbers)) for name, found in sorted(PRESETS.items())
     ]
-    parts += ["## Model presets\n", table(("preset", *numbers), presets)]
-    shipped = [
-        (f"`{name}`", load_campaign(name).title, len(load_campaign(name).cells)) for name in campaign_names()
-    ]
-    parts += ["## Campaigns that come with the tool\n", table(("name", "what", "cells"), shipped)]
-    return page("Campaign file", intro, parts)
+    return table(("preset", *numbers), presets)
 
 
 class _Symbol:

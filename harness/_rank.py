@@ -22,7 +22,7 @@ from harness._measure import Bench, CellMeasurement, Step, end_report, require_s
 from harness._step import forward_backward, prepare
 from harness.model._decoder import Decoder, build_model
 from planner import memory_bucket
-from schemas import DeviceClass, Record
+from schemas import CellDescribed, DeviceClass, Record
 
 Send = Callable[[dict[str, Any]], None]
 
@@ -52,21 +52,12 @@ def _measure(
     prepared = prepare_cell(cell.plan, job.automatic)
     groups = _open(job, cell, rank, device, rendezvous)
     layouts = require_same_layouts(prepared, groups)
-    name, device_class = describe_device(device)
 
     def emit(type_: str, record: Record) -> None:
         if rank == 0:
             send(event_line("record", type=type_, data=record.plain()))
 
-    emit(
-        "cell.described",
-        prepared.describe(
-            source=job.source,
-            device=name,
-            device_class=device_class,
-            automatic_version=job.automatic.version,
-        ),
-    )
+    emit("cell.described", _described(job, prepared, device))
     model = build_model(prepared.config, groups, job.protocol.seed, device)
     require_memory(model, prepared, job.protocol.memory_limit_bytes)
     measurement = CellMeasurement(
@@ -83,11 +74,25 @@ def _measure(
     )
     measurement.run()
     report = end_report(measurement, groups, layouts, began)
+    _leave_together(groups, layouts)
+    return report
+
+
+def _leave_together(groups: Groups, layouts: str) -> None:
     # No rank reports success while another may still fail.
     gather_control_text(groups, layouts)
     # Only after success: with a peer gone it may block; a failed rank's process simply ends.
     close_groups(groups)
-    return report
+
+
+def _described(job: Job, prepared: PreparedCell, device: torch.device) -> CellDescribed:
+    name, device_class = describe_device(device)
+    return prepared.describe(
+        source=job.source,
+        device=name,
+        device_class=device_class,
+        automatic_version=job.automatic.version,
+    )
 
 
 def build_steps(prepared: PreparedCell, model: Decoder) -> dict[str, Step]:
