@@ -1,7 +1,7 @@
 """`register`, `review`, `hold`, `promote`, `rollback`, `versions`: versions and who vouches for them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,10 @@ from tracker.cli._output import emit_json, print_table, say
 from tracker.cli._verbs import Verbs
 
 if TYPE_CHECKING:
-    from tracker.registry import Aspect, Promotion, Verdict
+    from schemas import HoldPlaced
+    from tracker.registry import Aspect, Promotion, Recorded, Verdict, Version
+
+    Holds = tuple[Recorded[HoldPlaced], ...]
 
 
 @click.command()
@@ -246,34 +249,12 @@ def versions(store: Path, as_json: bool) -> None:
     if as_json:
         emit_json(
             {
-                "versions": [
-                    {
-                        "version": each.version,
-                        "aliases": list(each.aliases),
-                        "holds": [hold.segment for hold in held[each.version]],
-                        "bundle_digest": each.bundle_digest,
-                        "tables": [table.plain() for table in each.registered.fact.tables]
-                        if each.registered
-                        else None,
-                    }
-                    for each in found
-                ],
+                "versions": [_version_record(each, held[each.version]) for each in found],
                 "history": [move.fact.plain() | {"time": move.time} for move in history],
             }
         )
         return
-    rows = [
-        (
-            each.version,
-            ", ".join(each.aliases) or "-",
-            ", ".join(table.table_id for table in each.registered.fact.tables) or "hand-set"
-            if each.registered
-            else "not registered from this ledger",
-            (each.bundle_digest or "-")[:12],
-            ", ".join(hold.fact.by for hold in held[each.version]) or "-",
-        )
-        for each in found
-    ]
+    rows = [_version_row(each, held[each.version]) for each in found]
     print_table("layout-cost", ("version", "aliases", "tables", "bundle", "held by"), rows)
     moves = [
         (m.time, m.fact.alias, m.fact.version, m.fact.by, m.fact.origin, m.fact.forced, m.fact.reason)
@@ -286,3 +267,28 @@ def versions(store: Path, as_json: bool) -> None:
         say(rebuild_hint(lost))
     elif not found:
         say("no version is registered: `layoutledger register CAMPAIGN` makes one of a certified table")
+
+
+def _version_record(version: "Version", holds: "Holds") -> dict[str, Any]:
+    registered = version.registered
+    return {
+        "version": version.version,
+        "aliases": list(version.aliases),
+        "holds": [hold.segment for hold in holds],
+        "bundle_digest": version.bundle_digest,
+        "tables": [table.plain() for table in registered.fact.tables] if registered else None,
+    }
+
+
+def _version_row(version: "Version", holds: "Holds") -> tuple[object, ...]:
+    if version.registered:
+        tables = ", ".join(table.table_id for table in version.registered.fact.tables) or "hand-set"
+    else:
+        tables = "not registered from this ledger"
+    return (
+        version.version,
+        ", ".join(version.aliases) or "-",
+        tables,
+        (version.bundle_digest or "-")[:12],
+        ", ".join(hold.fact.by for hold in holds) or "-",
+    )
