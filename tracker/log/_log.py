@@ -122,8 +122,10 @@ class Log:
         self.disk.make_folder(self.folder)
         # The copy is verified, not the original, which someone may still be changing.
         incoming = self.folder / f"{ULID()}{INCOMING_SUFFIX}"
+        handle = None
         try:
-            os.close(self.disk.write_new(incoming, file_chunks(path)))
+            # Locked to the end: else recovery would take the copy for what a crash left.
+            handle = self.disk.write_new(incoming, file_chunks(path))
             claimed = verify_foreign(incoming, shown_as=path)
             target = self.folder / claimed.campaign / f"{claimed.segment}{SEALED_SUFFIX}"
             if not target.exists():
@@ -136,6 +138,8 @@ class Log:
                 )
         finally:
             incoming.unlink(missing_ok=True)
+            if handle is not None:
+                os.close(handle)
         return segment_path(target)
 
     def _places(self, campaign: str | None) -> list[SegmentPath]:

@@ -11,11 +11,11 @@ from tracker.log._disk import claimed
 from tracker.log._links import read_links
 from tracker.log._log import Log
 from tracker.log._names import (
-    FRESH_SUFFIX,
+    INCOMING_SUFFIX,
     OPEN_SUFFIX,
-    RECOVERING_SUFFIX,
     SegmentPath,
     is_campaign_folder,
+    is_leftover,
     is_segment_file,
 )
 from tracker.log._reader import DamagedSegmentError, iter_segment, read_open_segment
@@ -103,13 +103,16 @@ def _check_link(link: SegmentLink, where: str, place: SegmentPath | None) -> Ite
 
 
 def _check_folder(folder: Path) -> Iterator[Finding]:
+    if is_leftover(folder):
+        yield from _check_leftover(folder)
+        return
     if not is_campaign_folder(folder):
         yield Finding("unexpected file", str(folder), "only campaign folders", folder.name)
         return
     for path in sorted(folder.iterdir()):
         if is_segment_file(path):
             yield from _check_segment(path)
-        elif path.suffix in (FRESH_SUFFIX, RECOVERING_SUFFIX):
+        elif is_leftover(path):
             yield from _check_leftover(path)
         else:
             yield Finding("unexpected file", str(path), "only segments", path.name)
@@ -131,7 +134,11 @@ def _check_segment(path: Path) -> Iterator[Finding]:
 
 def _check_leftover(path: Path) -> Iterator[Finding]:
     with claimed(path) as handle:
-        if handle is not None:
+        if handle is None:
+            return
+        if path.suffix == INCOMING_SUFFIX:
+            yield Finding("unfinished pull", str(path), "a live process that pulls", "none: run recover")
+        else:
             yield Finding("unsealed segment", str(path), "a seal, or a live writer", "neither: run recover")
 
 

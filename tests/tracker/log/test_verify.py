@@ -5,7 +5,7 @@ import json
 import pytest
 
 from schemas import canonical_json, digest_bytes
-from tracker.log import Log, campaign_checkpoint, merkle_root, verify_log
+from tracker.log import Disk, Log, campaign_checkpoint, merkle_root, recover, verify_log
 
 
 @pytest.fixture
@@ -151,3 +151,41 @@ def test_a_segment_moved_to_another_campaign_is_found(log, places):
     places[2].path.rename(other / places[2].path.name)
     (finding,) = verify_log(log)
     assert (finding.expected, finding.found) == ("subject.campaign other", "subject.campaign quick")
+
+
+class OverlookedDisk(Disk):
+    """Verifies and recovers its own log before each fsync of a file and each rename, as others may."""
+
+    def __init__(self, log):
+        self.log, self.seen = log, []
+
+    def sync(self, handle, path):
+        self._look(path)
+        super().sync(handle, path)
+
+    def rename(self, old, new):
+        self._look(old)
+        super().rename(old, new)
+
+    def _look(self, path):
+        recover(self.log)
+        assert path.exists()
+        self.seen.append((path.suffix, verify_log(self.log)))
+
+
+def test_a_pull_that_goes_on_is_no_finding_and_no_leftover(log, write_attempt, tmp_path):
+    foreign = write_attempt(Log(tmp_path / "foreign"))
+    disk = OverlookedDisk(log)
+    Log(log.root, disk=disk).adopt(foreign.path)
+    assert disk.seen == [(".incoming", []), (".incoming", [])]
+    assert [place.segment for place in log.segments()] == [foreign.segment]
+
+
+def test_a_pull_that_a_crash_ended_is_told_as_such_and_removed_by_recovery(log, places):
+    left = log.folder / f"{places[0].segment}.incoming"
+    left.write_bytes(places[0].path.read_bytes()[:100])
+    (finding,) = verify_log(log)
+    assert (finding.what, finding.where) == ("unfinished pull", str(left))
+    assert left.exists()
+    recover(log)
+    assert verify_log(log) == [] and not left.exists()
