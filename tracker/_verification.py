@@ -17,7 +17,7 @@ from tracker._campaigns import verify_registrations
 from tracker._certificates import CERTIFICATES, full_check
 from tracker._ledger import Ledger
 from tracker.certificate import SIGNED, certificate_name, read_statement, render_statement
-from tracker.certificate._signing import signed_statement
+from tracker.certificate.signing import signed_statement
 from tracker.log import (
     Finding,
     Log,

@@ -10,7 +10,7 @@ from tracker._certificates import certify_fit, check_certificate, latest_certifi
 from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
 from tracker._verification import verify_certificates, verify_ledger
-from tracker.certificate._signing import generate_keys, sign_certificate
+from tracker.certificate.signing import generate_keys, sign_certificate
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,7 @@
-"""The certificate: built from the views, written as a file, recomputed by whoever doubts it."""
+"""The certificate: built from the views, written as a file, recomputed by whoever doubts it.
+
+Signatures are in `tracker.certificate.signing`, which loads a library that nothing else here needs.
+"""
 
 from tracker.certificate._build import build_statement, measured_domain
 from tracker.certificate._check import Check, check_file, check_log, check_refit

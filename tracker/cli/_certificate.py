@@ -196,7 +196,7 @@ def keygen(key: Path, as_json: bool) -> None:
     \b
     Example: layoutledger certificate keygen ann.pem
     """
-    from tracker.certificate._signing import generate_keys
+    from tracker.certificate.signing import generate_keys
 
     public = generate_keys(key)
     if as_json:
@@ -217,7 +217,7 @@ def sign(file: Path, key: Path, output: Path | None, as_json: bool) -> None:
     \b
     Example: layoutledger certificate sign certificate.json --key ann.pem
     """
-    from tracker.certificate._signing import sign_certificate
+    from tracker.certificate.signing import sign_certificate
 
     data = sign_certificate(file, key)
     path = output or file.with_name(file.name.removesuffix(".json").removesuffix(".dsse") + ".dsse.json")
@@ -240,7 +240,7 @@ def verify_signed(file: Path, key: Path, output: Path | None, as_json: bool) -> 
     Example: layoutledger certificate verify certificate.dsse.json --key ann.pem.pub --output certificate.json
     """
     from tracker.certificate import render_statement
-    from tracker.certificate._signing import verify_envelope
+    from tracker.certificate.signing import verify_envelope
 
     statement = verify_envelope(file, key)
     if output is not None:

@@ -9,7 +9,7 @@ import pytest
 
 from schemas import Statement
 from tracker.certificate import render_statement
-from tracker.certificate._signing import generate_keys, sign_certificate
+from tracker.certificate.signing import generate_keys, sign_certificate
 
 HEAVY = ("torch", "mlflow", "duckdb", "pyarrow", "pandas", "matplotlib", "psutil")
 RUN = """

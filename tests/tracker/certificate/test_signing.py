@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from schemas import CorruptionError, InvalidInputError, digest_bytes
 from tracker.certificate import read_statement, render_statement
-from tracker.certificate._signing import generate_keys, sign_certificate, verify_envelope
+from tracker.certificate.signing import generate_keys, sign_certificate, verify_envelope
 
 
 @pytest.fixture
