@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemas import (
+    PAYLOADS,
     CertificateIssued,
     CorruptionError,
     EvidenceRoot,
@@ -38,20 +39,36 @@ def verify_ledger(ledger: Ledger) -> list[Finding]:
     A log with lines that do not verify ends the check: what is projected from it cannot be judged. A missing
     segment does not end it.
     """
-    damaged, links = verify_log(ledger.log), verify_links(ledger.log)
+    damaged, findings = verify_log(ledger.log), verify_links(ledger.log)
     if damaged:
-        return [*damaged, *links]
-    findings = [*links, *verify_registrations(ledger.log), *verify_certificates(ledger.store, ledger.log)]
+        return [*damaged, *findings]
     try:
-        return [
-            *findings,
-            *_verify_warehouse(ledger),
-            *verify_mirror(ledger.log),
-            *verify_registry(ledger.log, check=full_check(ledger)),
-        ]
+        findings += [*verify_registrations(ledger.log), *verify_certificates(ledger.store, ledger.log)]
+        findings += _verify_warehouse(ledger)
+        findings += verify_mirror(ledger.log)
+        findings += verify_registry(ledger.log, check=full_check(ledger))
     except LayoutLedgerError as error:
         lost = Finding("unreadable projection", str(ledger.store), "one that can be read", str(error))
-        return [*findings, lost]
+        findings.append(lost)
+    # Where all is well the projections have read every payload already.
+    return [*verify_payloads(ledger.log), *findings] if findings else []
+
+
+def verify_payloads(log: Log) -> Iterator[Finding]:
+    """Each line, of a chain that verifies, whose data is not what its type says: not written by this tool.
+
+    Nothing that reads the segment can go on; moved out of the log, it hinders nothing. The log has to verify.
+    """
+    for place in log.segments():
+        for event in iter_segment(place.path):
+            kind = PAYLOADS.get(event.type)
+            if kind is None:
+                continue
+            where = f"{place.path}:{event.seq + 1}"
+            try:
+                kind.parse(event.data, where=event.type)
+            except InvalidInputError as error:
+                yield Finding("unreadable payload", where, f"what {event.type} says", str(error))
 
 
 def _verify_warehouse(ledger: Ledger) -> list[Finding]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from schemas import EvidenceRoot
+from schemas import EvidenceRoot, InvalidInputError
 from tracker._certificates import certify_fit, check_certificate, latest_certificate
 from tracker._fits import fit_campaign
 from tracker._ledger import Ledger
@@ -63,6 +63,19 @@ def test_a_deleted_segment_is_named_by_the_whole_check(certified):
     segment = issued["known"].statement.predicate.evidence.segments[1]
     ledger.log.find(segment).path.unlink()
     assert ("deleted segment", segment) in [(each.what, each.expected) for each in verify_ledger(ledger)]
+
+
+@pytest.mark.parametrize("kind", ["fit.completed", "sample.recorded"])
+def test_a_line_that_says_what_its_type_does_not_is_named_with_its_place(certified, kind):
+    ledger, _ = certified
+    with ledger.log.open_segment("known", "fit" if kind == "fit.completed" else "attempt") as writer:
+        writer.append(kind, {"x": 1})
+        path = writer.seal().path
+    with pytest.raises(InvalidInputError, match=f"{path}: line 2: {kind}.*move the file out of the log"):
+        ledger.warehouse.refresh()
+    found = [each for each in verify_ledger(ledger) if each.where.startswith(str(path))]
+    assert [(each.what, each.where) for each in found] == [("unreadable payload", f"{path}:2")]
+    assert "x: Extra inputs" in found[0].found
 
 
 def test_a_segment_written_anew_under_its_old_id_is_found(certified, campaigns, tmp_path):

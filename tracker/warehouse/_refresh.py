@@ -192,8 +192,8 @@ def _project(folder: Folder, place: SegmentPath) -> StoredSegment:
             table = project_segment(place)
         except InvalidInputError as error:
             raise InvalidInputError(
-                f"{error}; nothing was changed: where this tool did not write the segment, move the file out of "
-                "the log (`layoutledger verify` names all such lines)"
+                f"{error}; nothing was changed: where this tool did not write the segment, move the file out "
+                "of the log (`layoutledger verify` names all such lines)"
             ) from error
     digest = folder.write_parquet(folder.segment(place.campaign, place.segment), table)
     return StoredSegment(table.num_rows, read_seal(place).root, digest)
