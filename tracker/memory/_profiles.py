@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from harness.memory import trace_of_records
 from planner.memory import CURRENT_FORMULA, AllocatorTrace, MemoryProfile, Signature
 from schemas import LearnedProfile, MemoryModel, MemorySignature, MemoryTrace, NotFoundError, Record
 from tracker._ledger import Ledger
@@ -99,6 +98,9 @@ def memory_trace(ledger: Ledger, digest: str) -> AllocatorTrace:
         NotFoundError: the log has no such trace.
         CorruptionError: parts of it are missing.
     """
+    # On use: it loads torch, which pricing by what was learned does not need.
+    from harness.memory import trace_of_records
+
     rows = ledger.warehouse.query("SELECT data FROM events WHERE type = 'memory.trace'").rows()
     parts = [MemoryTrace.parse(json.loads(data), where=f"trace {digest}") for (data,) in rows]
     found = {part.part: part for part in parts if part.trace == digest}

@@ -26,8 +26,14 @@ from planner.memory import (
     replay,
 )
 from schemas import AdmissionRefused, MemoryObserved, MemorySignature, NotFoundError
-from tracker._ledger import Ledger
-from tracker._memory import memory_model, memory_profile, memory_profiles, memory_trace, record_memory
+from tracker.memory import (
+    Ledger,
+    memory_model,
+    memory_profile,
+    memory_profiles,
+    memory_trace,
+    record_memory,
+)
 
 TRAIN = Signature("qwen-like", "tp1cp1 sm_90", True, "loss")
 SCORE = Signature("qwen-like", "tp1cp1 sm_90", False, "logits")
