@@ -3,6 +3,7 @@
 Signatures are in `tracker.certificate.signing`, which loads a library that nothing else here needs.
 """
 
+from tracker._fitting import fit_cells
 from tracker.certificate._build import build_statement, measured_domain
 from tracker.certificate._check import Check, check_file, check_log, check_refit
 from tracker.certificate._diff import CertificateDiff, ChangedSelection, diff_certificates
@@ -27,6 +28,7 @@ __all__ = [
     "check_log",
     "check_refit",
     "diff_certificates",
+    "fit_cells",
     "measured_domain",
     "read_statement",
     "render_statement",
