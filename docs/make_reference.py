@@ -249,7 +249,7 @@ expansion. [Measure your own workload](../how-to/own-workload.md) walks through 
     for name, record in {**sections, "protocol.adaptive": AdaptiveStop}.items():
         assert record is not None
         parts += [f"## {name}\n", f"{_first_paragraph(record)}\n", fields(record)]
-    parts += ["## Kinds of workload\n", _kinds(), "## Model presets\n", _presets()]
+    parts += ["## Kinds of workload\n", _workload_kinds(), "## Model presets\n", _model_presets()]
     shipped = [
         (f"`{name}`", load_campaign(name).title, len(load_campaign(name).cells)) for name in campaign_names()
     ]
@@ -257,7 +257,7 @@ expansion. [Measure your own workload](../how-to/own-workload.md) walks through 
     return page("Campaign file", intro, parts)
 
 
-def _kinds() -> str:
+def _workload_kinds() -> str:
     kinds = [
         (
             f"`{name}`",
@@ -270,7 +270,7 @@ def _kinds() -> str:
     return table(("kind", "rows", "must be given", "may be given"), kinds)
 
 
-def _presets() -> str:
+def _model_presets() -> str:
     numbers = (
         "hidden",
         "layers",
