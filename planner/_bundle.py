@@ -129,8 +129,9 @@ def _checked_table(table: "CoefficientTable", files: Files, source: str) -> Tabl
 
 
 def _check_agreement(table: "CoefficientTable", certificate: "Certificate", where: str) -> None:
-    """A table says nothing that its certificate does not: same integers, same domain, every part measured."""
+    """A table says nothing that its certificate does not: same id, integers, domain, every part measured."""
     for name, said, proven in (
+        ("table_id", table.table_id, certificate.table_id),
         ("table_digest", table.table_digest, certificate.table_digest),
         ("coefficients", table.coefficients, certificate.table),
         ("domain", table.domain, certificate.domain),

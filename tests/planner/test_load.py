@@ -24,6 +24,7 @@ def widen(domain):
         (lambda b: b["tables"][0].update(certificate_digest="0" * 64), "certificate_digest"),
         (lambda b: widen(b["tables"][0]["domain"]), "domain is not that of the certificate"),
         (lambda b: b["tables"][0].update(table_digest="0" * 64), "table_digest"),
+        (lambda b: b["tables"][0].update(table_id="other"), "table_id is not that of the certificate"),
     ],
 )
 def test_a_changed_bundle_is_refused_and_the_field_named(write_bundle, change, said):
