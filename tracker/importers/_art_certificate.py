@@ -61,6 +61,10 @@ def read_art_certificate(path: Path, *, campaign: str | None = None) -> Imported
     return ImportedEvidence(manifest, cells, record)
 
 
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
 def _load(path: Path) -> tuple[bytes, dict[str, Any]]:
     try:
         data = path.read_bytes()
@@ -69,7 +73,7 @@ def _load(path: Path) -> tuple[bytes, dict[str, Any]]:
             f"{path}: cannot be read: {error.strerror or error}; name a certificate"
         ) from error
     try:
-        content = json.loads(data)
+        content = json.loads(data, parse_constant=_no_number)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise InvalidInputError(
             f"{path}: not JSON: {error}; name the file as that project wrote it"

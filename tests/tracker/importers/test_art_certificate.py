@@ -75,6 +75,14 @@ def test_foreign_bytes_are_refused(tmp_path, content):
         read_art_certificate(path)
 
 
+@pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_of_json_is_refused_before_anything_is_written(tmp_path, name):
+    path = tmp_path / "c.json"
+    path.write_text(f'{{"cells": [], "median_ms": {name}}}')
+    with pytest.raises(InvalidInputError, match=f"not JSON: {name} is no number"):
+        read_art_certificate(path)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InvalidInputError, match=r"absent\.json"):
         read_art_certificate(tmp_path / "absent.json")
