@@ -113,6 +113,13 @@ def _probe(uri: str) -> None:
             raise StoreUnavailableError(
                 f"{uri}: there is no registry at this place; set {TRACKING_VARIABLE} or {STORE_VARIABLE}"
             )
+        try:
+            with path.open("rb") as file:
+                head = file.read(16)
+        except OSError as error:
+            raise _unreachable(uri, error) from error
+        if head not in (b"", b"SQLite format 3\0"):
+            raise _unreachable(uri, ValueError("the file is no SQLite database"))
     elif uri.startswith(("http://", "https://")):
         # Loaded when needed: they take longer than the rest of the planner.
         from urllib.error import HTTPError, URLError

@@ -95,6 +95,12 @@ def test_never_resolved_and_unreachable_says_so_at_once(tmp_path):
         load(NAME, version=1, tracking_uri="http://127.0.0.1:1")
 
 
+def test_a_file_that_is_no_database_is_no_registry(tmp_path):
+    (tmp_path / "mlflow.db").write_bytes(b"no database" * 10)
+    with pytest.raises(StoreUnavailableError, match="no SQLite database"):
+        load(NAME, version=1, tracking_uri=f"sqlite:///{tmp_path}/mlflow.db")
+
+
 def test_files_that_cannot_be_reached_are_named_without_credentials(tmp_path):
     place = f"file://ann:hunter2@store{tmp_path}"
     for folder, error in (("none", StoreUnavailableError), ("", CorruptionError)):
