@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from schemas import CorruptionError
+from schemas import CorruptionError, InvalidInputError
 from tracker.cli import _complete as complete
 from tracker.cli._options import json_option, store_option
 from tracker.cli._output import emit_json, print_table, progress, say
@@ -219,9 +219,9 @@ def sign(file: Path, key: Path, output: Path | None, as_json: bool) -> None:
     """
     from tracker.certificate.signing import sign_certificate
 
-    data = sign_certificate(file, key)
     path = output or file.with_name(file.name.removesuffix(".json").removesuffix(".dsse") + ".dsse.json")
-    path.write_bytes(data)
+    _refuse_key(path, key)
+    path.write_bytes(sign_certificate(file, key))
     if as_json:
         emit_json({"file": str(path)})
     else:
@@ -244,9 +244,15 @@ def verify_signed(file: Path, key: Path, output: Path | None, as_json: bool) -> 
 
     statement = verify_envelope(file, key)
     if output is not None:
+        _refuse_key(output, key)
         output.write_bytes(render_statement(statement))
     if as_json:
         emit_json({"digest": statement.digest, "signed": True})
         return
     say("the signature is by this key")
     click.echo(statement.digest)
+
+
+def _refuse_key(output: Path, key: Path) -> None:
+    if output.exists() and key.exists() and output.samefile(key):
+        raise InvalidInputError(f"--output {output}: that is the key, which would be lost; name another file")

@@ -11,6 +11,10 @@ def test_a_signed_certificate_verifies_and_gives_the_file_back(call, issued, tmp
     verified = call("certificate", "verify", envelope, "--key", public, "--output", again)
     assert verified.code == 0, verified.err
     assert again.read_bytes() == issued.read_bytes()
+    private = key.read_bytes()
+    lost = call("certificate", "sign", issued, "--key", key, "--output", key)
+    assert lost.code == 2 and "would be lost" in lost.err
+    assert key.read_bytes() == private
     call("certificate", "keygen", tmp_path / "eve.pem")
     assert call("certificate", "verify", envelope, "--key", tmp_path / "eve.pem.pub").code == 6
     assert call("certificate", "verify", issued, "--key", public).code == 2
