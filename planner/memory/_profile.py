@@ -105,7 +105,7 @@ class MemoryProfile:
 
     def priced_tokens(self, size: ForwardSize) -> int:
         """`max(packed, logical / sharing ratio)`, rounded up."""
-        return max(size.packed_tokens, ceil_div(size.logical_tokens * UNIT, self.sharing))
+        return _priced_up(size, self.sharing)
 
     def peak_bytes(self, tokens: int) -> int:
         """The learned peak of so many priced tokens, rounded up; no window ends it."""
@@ -126,19 +126,21 @@ def learn_profile(observations: Iterable[Observation]) -> MemoryProfile:
     if not seen:
         raise ValueError("a profile needs at least one observation")
     sharing = min(item.size.logical_tokens * UNIT // item.size.packed_tokens for item in seen)
-    tokens = [
-        max(item.size.packed_tokens, ceil_div(item.size.logical_tokens * UNIT, sharing)) for item in seen
-    ]
     largest = max(
-        (priced, item.size.packed_tokens, item.size.logical_tokens)
-        for priced, item in zip(tokens, seen, strict=True)
+        (_priced_up(item.size, sharing), item.size.packed_tokens, item.size.logical_tokens) for item in seen
     )
+    # Bytes are spread over tokens rounded down: over more, a rate would be lower than what was seen.
+    down = [max(item.size.packed_tokens, item.size.logical_tokens * UNIT // sharing) for item in seen]
     return MemoryProfile(
-        rate=max(ceil_div(i.peak_bytes * UNIT, n) for i, n in zip(seen, tokens, strict=True)),
-        retained_rate=max(ceil_div(i.retained_bytes * UNIT, n) for i, n in zip(seen, tokens, strict=True)),
+        rate=max(ceil_div(i.peak_bytes * UNIT, n) for i, n in zip(seen, down, strict=True)),
+        retained_rate=max(ceil_div(i.retained_bytes * UNIT, n) for i, n in zip(seen, down, strict=True)),
         sharing=sharing,
         largest_tokens=largest[0],
         largest_packed=largest[1],
         largest_logical=largest[2],
         observations=len(seen),
     )
+
+
+def _priced_up(size: ForwardSize, sharing: int) -> int:
+    return max(size.packed_tokens, ceil_div(size.logical_tokens * UNIT, sharing))

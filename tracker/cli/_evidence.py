@@ -208,8 +208,8 @@ def verify(store: Path, as_json: bool) -> None:
         say(f"{len(findings)} findings")
     if findings:
         raise CorruptionError(
-            f"{store}: {len(findings)} findings; nothing was changed. Restore files of the log from a copy; "
-            "`layoutledger rebuild` makes the rest again"
+            f"{store}: {len(findings)} findings; nothing was changed. `layoutledger push` makes lost runs, "
+            "`layoutledger rebuild` what else comes from the log; restore files of the log from a copy"
         )
 
 

@@ -12,14 +12,17 @@ shared AS (
     SELECT signature, min(logical * 1048576 // packed) AS sharing FROM seen GROUP BY signature
 ),
 priced AS (
-    SELECT seen.*, sharing, greatest(packed, (logical * 1048576 + sharing - 1) // sharing) AS tokens
+    -- Bytes are spread over tokens rounded down: over more, a rate would be lower than what was seen.
+    SELECT
+        seen.*, sharing, greatest(packed, (logical * 1048576 + sharing - 1) // sharing) AS tokens,
+        greatest(packed, logical * 1048576 // sharing) AS spread
     FROM seen JOIN shared USING (signature)
 )
 SELECT
     signature ->> '$.model' AS model, signature ->> '$.topology' AS topology,
     CAST(signature ->> '$.grad' AS BOOLEAN) AS grad, signature ->> '$.outputs' AS outputs,
-    CAST(max((peak + tokens - 1) // tokens) AS BIGINT) AS rate,
-    CAST(max((retained + tokens - 1) // tokens) AS BIGINT) AS retained_rate,
+    CAST(max((peak + spread - 1) // spread) AS BIGINT) AS rate,
+    CAST(max((retained + spread - 1) // spread) AS BIGINT) AS retained_rate,
     CAST(any_value(sharing) AS BIGINT) AS sharing,
     CAST(max(row(tokens, packed, logical))[1] AS BIGINT) AS largest_tokens,
     CAST(max(row(tokens, packed, logical))[2] AS BIGINT) AS largest_packed,

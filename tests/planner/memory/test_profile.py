@@ -1,10 +1,13 @@
+from fractions import Fraction
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planner.memory import ForwardSize, Observation, Pricing, learn_profile
 from planner.memory._integers import ceil_div, with_margin
 from planner.memory._pricing import ModelFloor
+from planner.memory._profile import UNIT
 
 SIZES = st.builds(
     lambda packed, more: ForwardSize(packed, packed + more), st.integers(1, 10**6), st.integers(0, 10**7)
@@ -42,6 +45,16 @@ def test_one_more_observation_still_covers_what_was_seen(seen, more):
     for item in seen:
         tokens = after.priced_tokens(item.size)
         assert after.peak_bytes(tokens) >= item.peak_bytes
+
+
+@given(st.lists(OBSERVATIONS, min_size=1, max_size=4))
+@example([Observation(ForwardSize(3, 7), 3_000, 3_000)])
+def test_no_rate_is_below_the_exact_one_of_a_forward_that_was_seen(seen):
+    profile = learn_profile(seen)
+    for item in seen:
+        tokens = max(item.size.packed_tokens, Fraction(item.size.logical_tokens * UNIT, profile.sharing))
+        assert profile.rate >= item.peak_bytes * UNIT / tokens
+        assert profile.retained_rate >= item.retained_bytes * UNIT / tokens
 
 
 def test_a_single_observation_spelled_out():
