@@ -58,7 +58,7 @@ def test_other_evidence_under_a_taken_name_is_refused(call, shared, known):
 
 @pytest.mark.parametrize(
     ("form", "expected"),
-    [("json", '"n": 3'), ("csv", "n\r\n3"), ("table", "3")],
+    [("json", '"n": 3'), ("csv", "n\n3\n"), ("table", "3")],
 )
 def test_sql_answers_in_each_form(call, known, form, expected):
     outcome = call("sql", "select count(*) as n from cells", "--format", form)
