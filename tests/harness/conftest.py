@@ -152,6 +152,7 @@ def run_with_faults(
     recorder, progress = KeptRecorder(), []
     keys = {key.split("|")[0]: key for key in manifest.keys}
     recorder.before.update({keys[name]: count for name, count in (before or {}).items()})
+    others = processes_below(os.getpid())
     summary = CampaignRun(
         manifest,
         recorder,
@@ -160,7 +161,8 @@ def run_with_faults(
         engine=engine or LocalEngine(),
         faults={keys[name]: fault for name, fault in faults.items()},
     ).run({keys[name] for name in skip})
-    return Ran(manifest, recorder, progress, summary, processes_below(os.getpid()))
+    left = [pid for pid in processes_below(os.getpid()) if pid not in others]
+    return Ran(manifest, recorder, progress, summary, left)
 
 
 def processes_below(pid: int) -> list[int]:

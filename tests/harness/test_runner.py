@@ -212,6 +212,7 @@ def test_a_stopped_runner_closes_the_attempt_and_leaves_no_process(recorder, cam
             time.sleep(0.05)
         os.kill(os.getpid(), number)
 
+    others = descendants(os.getpid())
     thread = threading.Thread(target=stop, daemon=True)
     thread.start()
     summary = run.run()
@@ -221,7 +222,7 @@ def test_a_stopped_runner_closes_the_attempt_and_leaves_no_process(recorder, cam
     (attempt,) = recorder.attempts
     assert (attempt.failure["kind"], attempt.failure["samples"]) == ("interrupted", 4)
     assert signal.getsignal(number) is handler
-    assert descendants(os.getpid()) == []
+    assert set(descendants(os.getpid())) <= set(others)
 
 
 RUNNER = """
