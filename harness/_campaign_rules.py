@@ -94,7 +94,8 @@ def idle_holdout_names(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _check_models(manifest: Manifest, where: str) -> None:
-    for model, dtype in {plan.identity.model: (plan.model, plan.dtype) for plan in manifest.cells}.values():
+    distinct = {(plan.identity.model, plan.dtype): plan.model for plan in manifest.cells}
+    for (_, dtype), model in distinct.items():
         try:
             model_config(model, dtype)
         except (InvalidInputError, NotFoundError) as error:

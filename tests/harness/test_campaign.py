@@ -160,6 +160,8 @@ def test_an_unknown_campaign_lists_those_there_are() -> None:
         ('odd_groups_of = ["g"]', 'contains = ["|"]', ["holdout", "each of the 9 cells"]),
         ("groups = [0, 1]", "groups = [4294967296]", ["entry 1", "group"]),
         ("groups = [0, 1]", 'groups = [0, 1]\ndtype = "float7"', ["float7", "float32"]),
+        # The last block measures the same model in a dtype that there is.
+        ('models = ["m", "a"]', 'models = ["a"]\ndtype = "float7"', ["float7", "float32"]),
         ("{ layers = 8 }", "{ layers = 1000000000 }", ["models.m", "layers"]),
         ('"tp2cp1"', '"tp\u0662cp1"', ["entry 1", "\u0662"]),
         ("groups = [0, 1]", "groups = [0, true]", ["cells.0.groups.1", "True"]),
