@@ -41,11 +41,10 @@ def find_table(ledger: Ledger, digest: str) -> FoundTable:
         for campaign, certificate, fit in ledger.issued_certificates(None)
         if (campaign, fit) in fits
     ]
-    beginning = digest.strip().lower()
     found = {
         result.table_digest: FoundTable(result.table_id, result.table_digest, result.table)
         for name, result in names
-        if beginning and name.startswith(beginning)
+        if digest and name.startswith(digest.lower())
     }
     if not found:
         known = "\n  ".join(sorted({result.table_digest for result in fits.values()})) or "(none)"

@@ -157,7 +157,7 @@ def sql(query: str, form: str, parquet: Path | None, allow_files: bool, store: P
         written = {"csv": as_csv, "json": as_json, "table": as_text}[form](answer)
         # Rows for a script stay as they are.
         lined = form == "table" or sys.stdout.isatty()
-        shown = visible(written.replace("\r\n", "\n")) if lined else written
+        shown = visible(written) if lined else written
         click.echo(shown, nl=not shown.endswith("\n"), color=True)
 
 
